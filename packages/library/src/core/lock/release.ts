@@ -1,0 +1,73 @@
+import type { Decision, Snapshot } from "../decision.ts";
+import { endOver, walk } from "./advance.ts";
+import { LockDraft, type Outcome } from "./draft.ts";
+import { grantOf } from "./own-grant.ts";
+import type { LockScope } from "./scope.ts";
+import { finish } from "./settle.ts";
+import { isLiveForHolder } from "./validity.ts";
+
+export interface ReleaseCommand {
+  readonly scope: LockScope;
+  readonly name: string;
+  readonly id: string;
+  /** `lost` when the holder had lost the lease before and only ends what the engine still holds. */
+  readonly how: "released" | "lost";
+  /** An earlier attempt of this release may have been stored: then an id that is gone counts. */
+  readonly isRepeat?: boolean | undefined;
+}
+
+/**
+ * Frees the grant of this lease id and grants the successor in the same commit (L20, L45). A lapsed
+ * grant goes with its lock-delay, and the answer is false (L47); an unknown id changes nothing. A
+ * repeat after an unknown outcome finds its own earlier commit and answers from there (6.6).
+ */
+export function decideRelease(
+  snapshot: Snapshot,
+  command: ReleaseCommand,
+): Decision<Outcome<boolean>> {
+  const draft = LockDraft.open(snapshot, command.scope, command.name);
+  if (!(draft instanceof LockDraft)) return draft;
+  const isWalkDue = endOver(draft);
+  const grant = grantOf(draft, command.id);
+  const isLive = grant !== undefined && isLiveForHolder(grant, draft.now);
+  if (grant !== undefined && grant.forced === undefined) {
+    if (isLive) draft.relyOn(grant.expiresAt);
+    draft.endGrant(grant, isLive ? command.how : "reclaimed");
+  }
+  const needs = isWalkDue || draft.hasChanged ? walk(draft, false) : undefined;
+  const isFreed = isLive || (grant === undefined && wasFreedBefore(draft, command));
+  return needs ?? finish(draft, isFreed && command.how === "released");
+}
+
+function wasFreedBefore(draft: LockDraft, { id, isRepeat }: ReleaseCommand): boolean {
+  if (isRepeat !== true) return false;
+  const ended = draft.endedOf(id);
+  return ended === undefined || ended.how === "released";
+}
+
+export interface ReleaseClaimCommand {
+  readonly scope: LockScope;
+  readonly name: string;
+  readonly owner: string;
+}
+
+/** Frees the claim of an owner id that nobody has resumed (L94). */
+export function decideReleaseClaim(
+  snapshot: Snapshot,
+  command: ReleaseClaimCommand,
+): Decision<Outcome<boolean>> {
+  const draft = LockDraft.open(snapshot, command.scope, command.name);
+  if (!(draft instanceof LockDraft)) return draft;
+  const isWalkDue = endOver(draft);
+  const claim = draft.grants.find(
+    ({ kind, owner, forced }) =>
+      kind === "claim" && owner === command.owner && forced === undefined,
+  );
+  const isLive = claim !== undefined && isLiveForHolder(claim, draft.now);
+  if (claim !== undefined) {
+    if (isLive) draft.relyOn(claim.expiresAt);
+    draft.endGrant(claim, isLive ? "released" : "reclaimed");
+  }
+  const needs = isWalkDue || draft.hasChanged ? walk(draft, false) : undefined;
+  return needs ?? finish(draft, isLive);
+}

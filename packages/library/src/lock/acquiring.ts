@@ -1,0 +1,163 @@
+import { decideAcquire, type AcquireCommand, type AcquireResult } from "../core/lock/acquire.ts";
+import { lockKey } from "../core/lock/keys.ts";
+import type { Denial } from "../core/lock/views.ts";
+import type { MonotonicMs } from "../core/scalars.ts";
+import { EngineUnavailableError, LockAbortedError, LockWaitTimeoutError } from "../errors.ts";
+import { LeaseHandle } from "./lease-handle.ts";
+import type { LeaseKeeper } from "./lease-keeper.ts";
+import type { LockRequest } from "./request.ts";
+import type { Claim, Lease } from "./space-api.ts";
+import { Waiter, type Granted } from "./waiter.ts";
+import type { WaitingRoom } from "./waiting-room.ts";
+
+/** The acquiring calls of a space: with and without waiting, for leases and for claims. */
+export class Acquiring {
+  readonly #room: WaitingRoom;
+  readonly #keeper: LeaseKeeper;
+  readonly #defaultOwner: string;
+
+  constructor(room: WaitingRoom, keeper: LeaseKeeper) {
+    this.#room = room;
+    this.#keeper = keeper;
+    const { config, scope } = room.context;
+    const { actor, presence } = scope;
+    this.#defaultOwner =
+      config.owner ?? `${actor.host}/${actor.pid}/${presence.slice(0, 6)}`.slice(-256);
+  }
+
+  async acquireLease(request: LockRequest): Promise<Lease> {
+    return this.#leaseOf(await this.#acquire(request, request.owner), request);
+  }
+
+  async tryLease(request: LockRequest): Promise<Lease | null> {
+    const granted = await this.#try(request, request.owner);
+    return isDenial(granted) ? this.#refuse(request, granted) : this.#leaseOf(granted, request);
+  }
+
+  async claim(request: LockRequest, owner: string): Promise<Claim> {
+    const { grant } = await this.#acquire(request, owner);
+    const { token, expiresAt, leaseMs } = grant;
+    return { token, expiresAt, leaseMs };
+  }
+
+  async tryClaim(request: LockRequest, owner: string): Promise<boolean> {
+    const granted = await this.#try(request, owner);
+    if (!isDenial(granted)) return true;
+    this.#refuse(request, granted);
+    return false;
+  }
+
+  async #acquire(request: LockRequest, owner: string | null): Promise<Granted> {
+    assertNotAborted(request);
+    if (request.waitMs === 0) {
+      const startMs = this.#room.context.clock.monotonicMs();
+      const granted = await this.#try(request, owner);
+      if (!isDenial(granted)) return granted;
+      this.#room.context.events.emit("refused", { name: request.name, denial: granted });
+      throw new LockWaitTimeoutError(granted, this.#waitedMs(startMs));
+    }
+    const granted = await new Waiter(this.#room, request, owner ?? this.#defaultOwner).promise;
+    this.#tellAcquired(request, granted);
+    return granted;
+  }
+
+  /**
+   * Decides without queueing. An attempt of unknown outcome that ends without a lease is cancelled.
+   */
+  async #try(request: LockRequest, owner: string | null): Promise<Granted | Denial> {
+    assertNotAborted(request);
+    const { context, calls } = this.#room;
+    const startMs = context.clock.monotonicMs();
+    const deadlineMs = calls.deadlineMs();
+    const { namespace } = context.scope;
+    const keys = [lockKey(namespace, request.name)];
+    // Bounded by the deadline: each turn ends dead tickets, or begins a new attempt.
+    for (;;) {
+      const command = this.#command(request, owner);
+      try {
+        // oxlint-disable-next-line no-await-in-loop -- each turn depends on the one before
+        const { outcome, sentAtMs, wasUnknown } = await calls.untilAnswered(
+          keys,
+          (snapshot, isRepeat) => decideAcquire(snapshot, { ...command, isRepeat }),
+          { deadlineMs },
+        );
+        const verdict = this.#judge(outcome.result, sentAtMs, startMs);
+        if (wasUnknown && (verdict === undefined || isDenial(verdict))) this.#cancel(command);
+        if (verdict !== undefined && isDenial(verdict)) return verdict;
+        if (verdict !== undefined) {
+          this.#tellAcquired(request, verdict);
+          return verdict;
+        }
+      } catch (error) {
+        if (error instanceof EngineUnavailableError && error.outcome === "unknown") {
+          this.#cancel(command);
+        }
+        throw error;
+      }
+    }
+  }
+
+  /** The verdict of one decision; undefined when it must be made anew. */
+  #judge(
+    result: AcquireResult,
+    sentAtMs: MonotonicMs,
+    startMs: MonotonicMs,
+  ): Granted | Denial | undefined {
+    if (result.kind === "granted") {
+      return { grant: result.grant, sentAtMs, waitedMs: this.#waitedMs(startMs) };
+    }
+    return result.kind === "refused" ? result.denial : undefined;
+  }
+
+  #command(request: LockRequest, owner: string | null): AcquireCommand {
+    const { scope, entropy } = this.#room.context;
+    const { name, kind, mode, note, leaseMs, lockDelayMs } = request;
+    return {
+      scope,
+      name,
+      id: entropy.id(),
+      kind,
+      mode,
+      owner: owner ?? this.#defaultOwner,
+      note,
+      leaseMs,
+      lockDelayMs,
+      waitMs: 0,
+      isRepeat: false,
+    };
+  }
+
+  #cancel(command: AcquireCommand): void {
+    const { name, id, leaseMs } = command;
+    this.#room.background.cancel({ name, id, number: null, leaseMs });
+  }
+
+  #refuse(request: LockRequest, denial: Denial): null {
+    this.#room.context.events.emit("refused", { name: request.name, denial });
+    request.refused?.(denial);
+    return null;
+  }
+
+  #leaseOf(granted: Granted, request: LockRequest): Lease {
+    const { name, isRenewed, maxHoldMs } = request;
+    const terms = { name, isRenewed, maxHoldMs };
+    return new LeaseHandle(this.#keeper, granted.grant, granted.sentAtMs, terms);
+  }
+
+  #tellAcquired({ name }: LockRequest, { grant, waitedMs }: Granted): void {
+    const { events } = this.#room.context;
+    if (events.has("acquired")) events.emit("acquired", { name, token: grant.token, waitedMs });
+  }
+
+  #waitedMs(startMs: MonotonicMs): number {
+    return Math.ceil(this.#room.context.clock.monotonicMs() - startMs);
+  }
+}
+
+function assertNotAborted({ name, signal }: LockRequest): void {
+  if (signal?.aborted === true) throw new LockAbortedError(name, signal.reason);
+}
+
+function isDenial(value: Granted | Denial): value is Denial {
+  return "holders" in value;
+}

@@ -1,0 +1,68 @@
+import { InvalidArgumentError } from "../errors.ts";
+
+/** Checks of plain values that come from callers; each names the parameter and the value (L6). */
+
+/** An object of options with no member that the call does not know. */
+export function checkKnown(
+  parameter: string,
+  options: unknown,
+  names: readonly string[],
+  call: string,
+): void {
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    throw new InvalidArgumentError(parameter, options, "must be an object of options");
+  }
+  for (const name of Object.keys(options)) {
+    if (names.includes(name)) continue;
+    const value = (options as Record<string, unknown>)[name];
+    throw new InvalidArgumentError(name, value, `is not an option of ${call}`);
+  }
+}
+
+/** A flag; absent means false. */
+export function checkFlag(parameter: string, value: unknown): boolean {
+  if (value === undefined) return false;
+  if (typeof value === "boolean") return value;
+  throw new InvalidArgumentError(parameter, value, "must be true or false");
+}
+
+export function checkOneOf<Choice extends string>(
+  parameter: string,
+  value: unknown,
+  choices: readonly Choice[],
+): Choice {
+  if (choices.includes(value as Choice)) return value as Choice;
+  const shown = choices.map((choice) => `"${choice}"`).join(" or ");
+  throw new InvalidArgumentError(parameter, value, `must be ${shown}`);
+}
+
+/** An integer within bounds, cut down to what the engine can do. */
+export function checkInteger(
+  parameter: string,
+  value: unknown,
+  { least, most }: { readonly least: number; readonly most: number },
+  capacity: number = most,
+): number {
+  if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most) {
+    return Math.min(value as number, capacity);
+  }
+  throw new InvalidArgumentError(parameter, value, `must be an integer from ${least} to ${most}`);
+}
+
+/** The value, or its default when it is omitted; null is a value, and a wrong one. */
+export function orDefault<Value>(value: Value | undefined, standard: Value): Value {
+  return value === undefined ? standard : value;
+}
+
+export function checkSignal(value: unknown): AbortSignal | undefined {
+  if (value === undefined || value instanceof AbortSignal) return value;
+  throw new InvalidArgumentError("signal", value, "must be an AbortSignal");
+}
+
+export function checkFunction<Shape>(
+  parameter: string,
+  value: Shape | undefined,
+): Shape | undefined {
+  if (value === undefined || typeof value === "function") return value;
+  throw new InvalidArgumentError(parameter, value, "must be a function");
+}

@@ -1,0 +1,62 @@
+import { decideCancel } from "../core/lock/cancel.ts";
+import { lockKey } from "../core/lock/keys.ts";
+import type { DurationMs } from "../core/scalars.ts";
+import type { EngineCalls } from "./engine-calls.ts";
+import type { SpaceContext } from "./space-context.ts";
+
+export interface GivenUpAttempt {
+  readonly name: string;
+  readonly id: string;
+  readonly number: number | null;
+  readonly leaseMs: DurationMs;
+}
+
+/**
+ * Work that goes on after its call has settled: the cancelling of given-up attempts (6.6).
+ *
+ * Each cancel is repeated until it is known to have taken effect, but no longer than what it would
+ * cancel can live: a grant for its length, a ticket for as long as the presence does.
+ */
+export class Background {
+  readonly #context: SpaceContext;
+  readonly #calls: EngineCalls;
+  readonly #running: Set<Promise<void>> = new Set();
+
+  constructor(context: SpaceContext, calls: EngineCalls) {
+    this.#context = context;
+    this.#calls = calls;
+  }
+
+  get size(): number {
+    return this.#running.size;
+  }
+
+  cancel(attempt: GivenUpAttempt): void {
+    const { scope, config, clock } = this.#context;
+    const { name, id, number } = attempt;
+    const lastsMs = Math.max(attempt.leaseMs, config.presenceMs) + config.callTimeoutMs;
+    const command = { scope, name, id, number };
+    this.run(`cancelling an attempt on ${JSON.stringify(name)}`, async () => {
+      await this.#calls.untilAnswered(
+        [lockKey(scope.namespace, name)],
+        (snapshot) => decideCancel(snapshot, command),
+        { deadlineMs: clock.monotonicMs() + lastsMs, isBackground: true },
+      );
+    });
+  }
+
+  /** Runs work that nobody awaits; a failure becomes an `error` event. */
+  run(during: string, work: () => Promise<void>): void {
+    const running: Promise<void> = work()
+      .catch((error: unknown) => this.#context.events.fail(error, during))
+      .finally(() => {
+        this.#running.delete(running);
+      });
+    this.#running.add(running);
+  }
+
+  /** Resolves when all that runs now has ended. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+}

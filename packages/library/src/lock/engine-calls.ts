@@ -1,0 +1,167 @@
+import type { Decision, Snapshot } from "../core/decision.ts";
+import type { EndFacts, GrantFacts, Outcome } from "../core/lock/draft.ts";
+import type { RecordKey } from "../core/key.ts";
+import type { DurationMs, EpochMs, MonotonicMs } from "../core/scalars.ts";
+import { EngineUnavailableError } from "../errors.ts";
+import type { SpaceContext } from "./space-context.ts";
+
+/** An answer, and when the attempt that brought it was handed to the engine (L56). */
+export interface Answered<Result> {
+  readonly outcome: Result;
+  readonly sentAtMs: MonotonicMs;
+  /** An earlier attempt of the same call had an unknown outcome. */
+  readonly wasUnknown: boolean;
+}
+
+export interface CallBounds {
+  readonly deadlineMs: MonotonicMs;
+  readonly signal?: AbortSignal | undefined;
+  /** A waiting call keeps the process alive between attempts (L120). */
+  readonly isBackground?: boolean | undefined;
+}
+
+/** What an answer may bring beside its outcome. */
+export interface AnswerListener {
+  /** A commit has made a grant for a ticket of this space. */
+  receive(name: string, grant: GrantFacts, sentAtMs: MonotonicMs): void;
+  /** The host seems to have slept since the last answer (L60). */
+  suspended(gapMs: DurationMs): void;
+}
+
+/** First and longest pause between attempts of one engine call; full jitter (section 8). */
+const backOffMs = 50;
+const backOffMsMax = 1_000;
+
+/**
+ * Runs decisions on the engine for the shells of one space: repeats what may be repeated until the
+ * call's deadline, and sees to what a commit did beside its answer.
+ */
+export class EngineCalls {
+  readonly #context: SpaceContext;
+  readonly #listener: AnswerListener;
+
+  constructor(context: SpaceContext, listener: AnswerListener) {
+    this.#context = context;
+    this.#listener = listener;
+  }
+
+  /** The deadline of a call that does not wait. */
+  deadlineMs(): MonotonicMs {
+    return this.#context.clock.monotonicMs() + this.#context.config.callTimeoutMs;
+  }
+
+  /** One attempt. Effects of the commit are seen to before the answer is given. */
+  async once<Result>(
+    keys: readonly RecordKey[],
+    decide: (snapshot: Snapshot) => Decision<Outcome<Result>>,
+    bounds: CallBounds,
+  ): Promise<Answered<Outcome<Result>>> {
+    const sentAtMs = this.#context.clock.monotonicMs();
+    const outcome = await this.#context.engine.transact(keys, decide, bounds);
+    this.settle(outcome, sentAtMs);
+    return { outcome, sentAtMs, wasUnknown: false };
+  }
+
+  /**
+   * Attempts until an answer comes or the deadline is over. `decide` is told whether an earlier
+   * attempt may have been stored. Rejects with `EngineUnavailableError`; its outcome is `unknown`
+   * when any attempt's was.
+   */
+  async untilAnswered<Result>(
+    keys: readonly RecordKey[],
+    decide: (snapshot: Snapshot, isRepeat: boolean) => Decision<Outcome<Result>>,
+    bounds: CallBounds,
+  ): Promise<Answered<Outcome<Result>>> {
+    const answered = await this.plain(keys, decide, bounds);
+    this.settle(answered.outcome, answered.sentAtMs);
+    return answered;
+  }
+
+  /** The same for a decision that is not about one lock and has no effects beside its outcome. */
+  async plain<Result>(
+    keys: readonly RecordKey[],
+    decide: (snapshot: Snapshot, isRepeat: boolean) => Decision<Result>,
+    bounds: CallBounds,
+  ): Promise<Answered<Result>> {
+    const { engine, clock } = this.#context;
+    let wasUnknown = false;
+    // Bounded by the deadline of the call.
+    for (let attempt = 0; ; attempt += 1) {
+      const sentAtMs = clock.monotonicMs();
+      try {
+        const isRepeat = wasUnknown;
+        // oxlint-disable-next-line no-await-in-loop -- attempts follow each other, bounded by the deadline
+        const outcome = await engine.transact(
+          keys,
+          (snapshot) => decide(snapshot, isRepeat),
+          bounds,
+        );
+        return { outcome, sentAtMs, wasUnknown };
+      } catch (error) {
+        if (!(error instanceof EngineUnavailableError)) throw error;
+        wasUnknown ||= error.outcome === "unknown";
+        const isWorthwhile = error.isTransient || error.outcome === "unknown";
+        const pauseMs = this.pauseMs(attempt);
+        if (!isWorthwhile || clock.monotonicMs() + pauseMs >= bounds.deadlineMs) {
+          throw withOutcome(error, wasUnknown);
+        }
+        // oxlint-disable-next-line no-await-in-loop -- the pause between two attempts
+        await this.pause(pauseMs, bounds);
+      }
+    }
+  }
+
+  /** The pause before the attempt after this one. */
+  pauseMs(attempt: number): number {
+    const most = Math.min(backOffMsMax, backOffMs * 2 ** Math.min(attempt, 10));
+    return most * this.#context.entropy.fraction();
+  }
+
+  pause(pauseMs: number, bounds: Pick<CallBounds, "signal" | "isBackground">): Promise<void> {
+    const { timers, clock } = this.#context;
+    const { signal } = bounds;
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => {
+        timer.cancel();
+        reject(signal?.reason);
+      };
+      const onTime = (): void => {
+        signal?.removeEventListener("abort", onAbort);
+        resolve();
+      };
+      const referenced = bounds.isBackground !== true;
+      const timer = timers.schedule(clock.monotonicMs() + pauseMs, onTime, { referenced });
+      signal?.addEventListener("abort", onAbort, { once: true });
+    });
+  }
+
+  /** Sees to what a commit did beside its answer: grants for own tickets, ends, clock steps. */
+  settle(outcome: Outcome<unknown>, sentAtMs: MonotonicMs): void {
+    this.noteTime(outcome.now, sentAtMs);
+    const { granted, reclaimed, withdrawn } = outcome.effects;
+    for (const grant of granted) this.#listener.receive(outcome.name, grant, sentAtMs);
+    for (const end of reclaimed) this.#tellEnd("reclaimed", outcome.name, end);
+    for (const end of withdrawn) this.#tellEnd("withdrawn", outcome.name, end);
+  }
+
+  noteTime(engineMs: EpochMs, sentAtMs: MonotonicMs): void {
+    const { contact } = this.#context;
+    const gapMs = contact.suspendedMs();
+    if (gapMs > 0) this.#listener.suspended(gapMs);
+    const stepMs = contact.answered(engineMs, sentAtMs);
+    if (stepMs !== 0) this.#context.events.emit("clockStep", { stepMs });
+  }
+
+  #tellEnd(event: "reclaimed" | "withdrawn", name: string, end: EndFacts): void {
+    this.#context.events.emit(event, { name, token: end.token, owner: end.owner });
+  }
+}
+
+function withOutcome(error: EngineUnavailableError, wasUnknown: boolean): EngineUnavailableError {
+  if (!wasUnknown || error.outcome === "unknown") return error;
+  return new EngineUnavailableError(error.engine, "a later attempt failed", {
+    outcome: "unknown",
+    isTransient: error.isTransient,
+    cause: error,
+  });
+}

@@ -1,0 +1,155 @@
+import { lockKey } from "../core/lock/keys.ts";
+import { decideLook, type LookResult } from "../core/lock/look.ts";
+import type { Outcome } from "../core/lock/draft.ts";
+import type { EpochMs, MonotonicMs } from "../core/scalars.ts";
+import type { QueuedTimer } from "../time/timer-queue.ts";
+import type { Answered, EngineCalls } from "./engine-calls.ts";
+import type { SpaceContext } from "./space-context.ts";
+import type { Waiter } from "./waiter.ts";
+
+/** Tickets that one look asks about; those further back cannot have been granted before these. */
+const ticketsPerLook = 128;
+/** Positions from which on a look is due less often (section 3). */
+const nearPosition = 2;
+/** A look at an expected end comes this much after it, and later the further back (section 8). */
+const afterEndMs = 5;
+const perRankMs = 20;
+const perRankMsMax = 500;
+
+/**
+ * The waiters of one space on one lock: one look for all of them on a hint, at a known end, and
+ * once a look period (L35, L36, L37). Looks are never concurrent; a hint during a look asks for
+ * another.
+ */
+export class LockRoom {
+  readonly #context: SpaceContext;
+  readonly #calls: EngineCalls;
+  readonly #name: string;
+  readonly #waiters: Map<string, Waiter> = new Map();
+  #timer: QueuedTimer | undefined;
+  #timerAtMs: MonotonicMs = Infinity;
+  #isLooking = false;
+  #isLookDue = false;
+  #isClosed = false;
+  #failures = 0;
+
+  constructor(context: SpaceContext, calls: EngineCalls, name: string) {
+    this.#context = context;
+    this.#calls = calls;
+    this.#name = name;
+  }
+
+  get size(): number {
+    return this.#waiters.size;
+  }
+
+  enter(
+    waiter: Waiter,
+    news: { readonly expectedEnd: EpochMs | null; readonly now: EpochMs },
+  ): void {
+    this.#waiters.set(waiter.id, waiter);
+    const position = waiter.facts.denial?.position ?? 0;
+    this.#plan(news.expectedEnd, news.now, position);
+  }
+
+  leave(waiter: Waiter): void {
+    this.#waiters.delete(waiter.id);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  lookNow(): void {
+    if (this.#isClosed || this.#waiters.size === 0) return;
+    if (this.#isLooking) {
+      this.#isLookDue = true;
+      return;
+    }
+    this.#isLooking = true;
+    this.#isLookDue = false;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#timerAtMs = Infinity;
+    this.#look()
+      .then(
+        (answered) => this.#looked(answered),
+        (error: unknown) => this.#failed(error),
+      )
+      .catch((error: unknown) => this.#context.events.fail(error, "looking"));
+  }
+
+  #look(): Promise<Answered<Outcome<LookResult>>> {
+    const { scope, clock, config } = this.#context;
+    const tickets = this.#frontTickets();
+    const command = { scope, name: this.#name, tickets };
+    const deadlineMs = clock.monotonicMs() + config.callTimeoutMs;
+    const keys = [lockKey(scope.namespace, this.#name)];
+    return this.#calls.once(keys, (snapshot) => decideLook(snapshot, command), { deadlineMs });
+  }
+
+  /** The own tickets with the lowest numbers; waiters enter in the order of their tickets. */
+  #frontTickets(): readonly { readonly id: string; readonly number: number }[] {
+    const tickets: { id: string; number: number }[] = [];
+    for (const { id, number } of this.#waiters.values()) {
+      if (number === null) continue;
+      tickets.push({ id, number });
+      if (tickets.length >= ticketsPerLook) break;
+    }
+    return tickets;
+  }
+
+  #looked({ outcome, sentAtMs }: Answered<Outcome<LookResult>>): void {
+    this.#isLooking = false;
+    this.#failures = 0;
+    for (const answer of outcome.result.answers) {
+      this.#waiters.get(answer.id)?.answer(answer, sentAtMs);
+    }
+    if (this.#isClosed || this.#waiters.size === 0) return;
+    const { denial, expectedEnd } = outcome.result;
+    if (denial !== null) this.#tellWaiters(denial);
+    if (this.#isLookDue || outcome.more) return this.lookNow();
+    this.#plan(expectedEnd, outcome.now, denial?.position ?? 0);
+  }
+
+  #tellWaiters(denial: NonNullable<LookResult["denial"]>): void {
+    const [first] = this.#waiters.values();
+    first?.observe(denial);
+  }
+
+  #failed(error: unknown): void {
+    this.#isLooking = false;
+    this.#context.events.fail(error, `looking at ${JSON.stringify(this.#name)}`);
+    if (this.#isClosed) return;
+    const pauseMs = this.#calls.pauseMs(this.#failures);
+    this.#failures += 1;
+    this.#arm(this.#context.clock.monotonicMs() + pauseMs);
+  }
+
+  /** The next look: at the expected end, or after a look period, whichever comes first. */
+  #plan(expectedEnd: EpochMs | null, now: EpochMs, position: number): void {
+    const { clock, config } = this.#context;
+    const nowMs = clock.monotonicMs();
+    const periodMs = position < nearPosition ? config.lookMs : config.lookFarMs;
+    let atMs = nowMs + periodMs;
+    if (expectedEnd !== null) {
+      const endMs = nowMs + Math.max(0, expectedEnd - now);
+      atMs = Math.min(atMs, endMs + afterEndMs + Math.min(perRankMsMax, position * perRankMs));
+    }
+    if (atMs < this.#timerAtMs) this.#arm(atMs);
+  }
+
+  /** The timer keeps the process alive, because a call waits for it (L120). */
+  #arm(atMs: MonotonicMs): void {
+    if (this.#isClosed || this.#isLooking) return;
+    this.#timer?.cancel();
+    this.#timerAtMs = atMs;
+    const onTime = (): void => {
+      this.#timerAtMs = Infinity;
+      this.lookNow();
+    };
+    this.#timer = this.#context.timers.schedule(atMs, onTime, { referenced: true });
+  }
+}

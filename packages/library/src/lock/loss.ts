@@ -1,0 +1,70 @@
+import { decodeAudit } from "../core/lock/codec.ts";
+import type { LostResult } from "../core/lock/renew.ts";
+import type { Actor, AuditEntry } from "../core/lock/record.ts";
+import type { LossReason } from "../errors.ts";
+import type { SpaceContext } from "./space-context.ts";
+
+/** Why a lease is lost, as its holder is told (L39). */
+export interface Loss {
+  readonly reason: LossReason;
+  readonly by?: string | undefined;
+  readonly why?: string | undefined;
+}
+
+/** Audit records that are read at most to find out how a lease ended. */
+const auditsReadMax = 1_000;
+
+/** The loss that a renewal's answer tells of; undefined when the record does not say. */
+export function lossOf(result: LostResult): Loss | undefined {
+  if (result.how === null) return undefined;
+  return {
+    reason: reasonOf(result.how),
+    by: result.by === undefined ? undefined : showActor(result.by),
+    why: result.reason,
+  };
+}
+
+/** Looks for the end of a grant in the audit; `missing` when nothing is found there. */
+export async function findEnd(context: SpaceContext, name: string, token: number): Promise<Loss> {
+  const { engine, scope } = context;
+  try {
+    const page = await engine.scan(
+      ["audit", scope.namespace, "lock", name],
+      { limit: auditsReadMax },
+      {},
+    );
+    for (const { key, value } of page.records) {
+      const record = decodeAudit(key, value);
+      const entry = [record, ...(record.also ?? [])].find((each) => isEndOf(each, token));
+      if (entry === undefined) continue;
+      const by = entry.by === undefined ? undefined : showActor(entry.by);
+      return { reason: reasonOf(entry.kind), by, why: entry.reason };
+    }
+  } catch (error) {
+    context.events.fail(error, "looking for the end of a lease");
+  }
+  return { reason: "missing" };
+}
+
+export function showActor(actor: Actor): string {
+  return `${actor.app === undefined ? "" : `${actor.app} at `}${actor.host}/${actor.pid}`;
+}
+
+function isEndOf(entry: AuditEntry, token: number): boolean {
+  return entry.token === token && !["granted", "claimed", "resumed", "raised"].includes(entry.kind);
+}
+
+function reasonOf(how: string): LossReason {
+  switch (how) {
+    case "superseded":
+    case "forced":
+    case "withdrawn":
+    case "missing":
+    case "released":
+      return how;
+    case "cancelled":
+      return "released";
+    default:
+      return "expired";
+  }
+}

@@ -1,0 +1,126 @@
+import { parseDuration } from "../core/duration.ts";
+import type { Mode, TicketKind } from "../core/lock/record.ts";
+import type { Denial } from "../core/lock/views.ts";
+import { checkName, checkNote, checkOwner } from "../core/name.ts";
+import type { DurationMs } from "../core/scalars.ts";
+import { InvalidArgumentError } from "../errors.ts";
+import {
+  checkFunction,
+  checkKnown,
+  checkOneOf,
+  checkSignal,
+  orDefault,
+} from "./argument-checks.ts";
+import type { SpaceConfig } from "./space-config.ts";
+
+/** An acquiring call, checked and in milliseconds. */
+export interface LockRequest {
+  readonly name: string;
+  readonly kind: TicketKind;
+  readonly mode: Mode;
+  readonly owner: string | null;
+  readonly note: string | undefined;
+  readonly leaseMs: DurationMs;
+  readonly lockDelayMs: DurationMs;
+  /** 0 never queues; `Infinity` waits for the signal. */
+  readonly waitMs: DurationMs;
+  readonly isRenewed: boolean;
+  readonly maxHoldMs: DurationMs | null;
+  readonly signal: AbortSignal | undefined;
+  readonly refused: ((denial: Denial) => void) | undefined;
+}
+
+/** Default of `wait` (section 3). */
+const waitMsDefault = 30_000;
+const lockDelayMsMax = 60_000;
+
+interface CallShape {
+  readonly call: string;
+  readonly kind: TicketKind;
+  readonly isTry: boolean;
+}
+
+export type AcquiringCall = "acquire" | "tryAcquire" | "claim" | "tryClaim";
+
+const shapes: Readonly<Record<AcquiringCall, CallShape>> = {
+  acquire: { call: "acquire", kind: "lease", isTry: false },
+  tryAcquire: { call: "tryAcquire", kind: "lease", isTry: true },
+  claim: { call: "claim", kind: "claim", isTry: false },
+  tryClaim: { call: "tryClaim", kind: "claim", isTry: true },
+};
+
+const common = ["lease", "note", "lockDelay", "signal"];
+const ofLease = ["mode", "owner", "renew", "maxHold"];
+
+/** Checks the arguments of an acquiring call; nothing is sent before all have passed (L6). */
+export function parseRequest(
+  config: SpaceConfig,
+  call: AcquiringCall,
+  name: unknown,
+  given: object,
+): LockRequest {
+  const { kind, isTry } = shapes[call];
+  const isLease = kind === "lease";
+  const known = [...common, ...(isLease ? ofLease : []), isTry ? "refused" : "wait"];
+  const checkedName = checkName("name", name);
+  checkKnown("options", given, known, call);
+  const options = given as Readonly<Record<string, unknown>>;
+  const leaseMs = parseLease(config, "lease", options["lease"], {
+    kind,
+    standardMs: config.leaseMs,
+  });
+  return {
+    name: checkedName,
+    kind,
+    mode: checkOneOf("mode", orDefault(options["mode"], "exclusive"), ["exclusive", "shared"]),
+    owner: options["owner"] === undefined ? null : checkOwner("owner", options["owner"]),
+    note: options["note"] === undefined ? undefined : checkNote("note", options["note"], 0),
+    leaseMs,
+    lockDelayMs: parseLockDelay(options["lockDelay"]),
+    waitMs: isTry ? 0 : parseWait(options["wait"]),
+    isRenewed: parseRenew(options["renew"]),
+    maxHoldMs: parseMaxHold(options["maxHold"], leaseMs),
+    signal: checkSignal(options["signal"]),
+    refused: checkFunction("refused", options["refused"] as LockRequest["refused"]),
+  };
+}
+
+/** Omitted, zero or negative means the standard length; above the maximum it is capped (L4). */
+export function parseLease(
+  config: SpaceConfig,
+  parameter: string,
+  value: unknown,
+  rule: { readonly kind: "lease" | "claim" | "resumed"; readonly standardMs: DurationMs },
+): DurationMs {
+  const asked = value === undefined ? 0 : parseDuration(parameter, value);
+  if (asked <= 0) return rule.standardMs;
+  if (asked < config.leaseMinMs) {
+    throw new InvalidArgumentError(parameter, value, `must be at least ${config.leaseMinMs} ms`);
+  }
+  return Math.min(asked, rule.kind === "lease" ? config.leaseMaxMs : config.claimMaxMs);
+}
+
+/** `"auto"` when omitted; true when the library renews (L40). */
+export function parseRenew(value: unknown): boolean {
+  return checkOneOf("renew", orDefault(value, "auto"), ["auto", "manual"]) === "auto";
+}
+
+export function parseMaxHold(value: unknown, leaseMs: DurationMs): DurationMs | null {
+  if (value === undefined) return null;
+  const ms = parseDuration("maxHold", value);
+  if (ms >= leaseMs) return ms;
+  throw new InvalidArgumentError("maxHold", value, `must be at least the lease of ${leaseMs} ms`);
+}
+
+function parseWait(value: unknown): DurationMs {
+  if (value === undefined) return waitMsDefault;
+  const ms = parseDuration("wait", value, true);
+  if (ms === Infinity || (ms >= 0 && Number.isSafeInteger(ms))) return ms;
+  throw new InvalidArgumentError("wait", value, "must be from 0 to 2^53-1 ms, or Infinity");
+}
+
+function parseLockDelay(value: unknown): DurationMs {
+  const ms = value === undefined ? 0 : parseDuration("lockDelay", value);
+  if (ms >= 0 && ms <= lockDelayMsMax) return ms;
+  throw new InvalidArgumentError("lockDelay", value, `must be from 0 to ${lockDelayMsMax} ms`);
+}

@@ -1,0 +1,185 @@
+import { decodeLock } from "../core/lock/codec.ts";
+import { floorKey, lockKey, sweepKey } from "../core/lock/keys.ts";
+import type { RecordKey } from "../core/key.ts";
+import {
+  decideAdvance,
+  decideForget,
+  decideRaiseCounter,
+  decideRaiseFloor,
+  decideSweep,
+  decideSweepTurn,
+  sweepVerdict,
+} from "../core/lock/sweep.ts";
+import type { Page } from "../engine/contract.ts";
+import type { QueuedTimer } from "../time/timer-queue.ts";
+import type { Background } from "./background.ts";
+import type { EngineCalls } from "./engine-calls.ts";
+import type { SweepCounts } from "./space-api.ts";
+import type { SpaceContext } from "./space-context.ts";
+
+/** Records that are listed, or deleted, in one engine call. */
+const recordsPerStep = 100;
+
+/**
+ * Deletes what nobody needs any more (L123): idle locks, dead presences, old audit entries.
+ *
+ * Every space runs it now and then; a record in the store gives the turn to one process at a time.
+ */
+export class Sweeper {
+  readonly #context: SpaceContext;
+  readonly #calls: EngineCalls;
+  readonly #background: Background;
+  readonly #stop = new AbortController();
+  #timer: QueuedTimer | undefined;
+
+  constructor(context: SpaceContext, calls: EngineCalls, background: Background) {
+    this.#context = context;
+    this.#calls = calls;
+    this.#background = background;
+  }
+
+  start(): void {
+    const { config } = this.#context;
+    if (config.sweepMs === null || config.isReadOnly) return;
+    this.#plan(config.sweepMs);
+  }
+
+  close(): void {
+    this.#timer?.cancel();
+    this.#stop.abort();
+  }
+
+  /** Sweeps now, whosever turn it is; deletes at most `budget` records. */
+  async sweep(budget: number, signal?: AbortSignal): Promise<SweepCounts> {
+    const stops = signal === undefined ? [this.#stop.signal] : [this.#stop.signal, signal];
+    const stop = AbortSignal.any(stops);
+    const { namespace } = this.#context.scope;
+    const locks = await this.#pages(["lock", namespace], { budget, stop }, (page) =>
+      this.#sweepLocks(page),
+    );
+    const rest = { budget: budget - locks, stop };
+    const presences = await this.#pages(["presence", namespace], rest, (page) =>
+      this.#forget(page),
+    );
+    const last = { budget: rest.budget - presences, stop };
+    const audits = await this.#pages(["audit", namespace], last, (page) => this.#forget(page));
+    return { locks, presences, audits };
+  }
+
+  /** Raises the floor first, then every existing counter (L65). */
+  async raiseFloor(to: number): Promise<number> {
+    const { scope } = this.#context;
+    const command = { scope, to };
+    const { outcome: floor } = await this.#calls.plain(
+      [floorKey(scope.namespace)],
+      (snapshot) => decideRaiseFloor(snapshot, command),
+      { deadlineMs: this.#calls.deadlineMs() },
+    );
+    const everything = { budget: Infinity, stop: this.#stop.signal };
+    await this.#pages(["lock", scope.namespace], everything, async (page) => {
+      await Promise.all(page.records.map(({ key }) => this.#raise(key[2] as string, floor)));
+      return 0;
+    });
+    return floor;
+  }
+
+  async #raise(name: string, to: number): Promise<void> {
+    const { scope } = this.#context;
+    await this.#calls.untilAnswered(
+      [lockKey(scope.namespace, name)],
+      (snapshot) => decideRaiseCounter(snapshot, { scope, name, to }),
+      { deadlineMs: this.#calls.deadlineMs() },
+    );
+  }
+
+  #plan(periodMs: number): void {
+    const { timers, clock, entropy } = this.#context;
+    const atMs = clock.monotonicMs() + periodMs * (1 - entropy.fraction() / 10);
+    this.#timer = timers.schedule(atMs, () => {
+      this.#background.run("sweeping", () => this.#takeTurn(periodMs));
+      this.#plan(periodMs);
+    });
+  }
+
+  async #takeTurn(periodMs: number): Promise<void> {
+    const { scope } = this.#context;
+    const { outcome: isOurs } = await this.#calls.plain(
+      [sweepKey(scope.namespace)],
+      (snapshot) => decideSweepTurn(snapshot, { scope, periodMs: periodMs / 2 }),
+      { deadlineMs: this.#calls.deadlineMs(), isBackground: true },
+    );
+    if (isOurs && !this.#stop.signal.aborted) await this.sweep(Infinity);
+  }
+
+  /** Walks over all records of a prefix; `step` says how many it has deleted. */
+  async #pages(
+    prefix: RecordKey,
+    bounds: { readonly budget: number; readonly stop: AbortSignal },
+    step: (page: Page) => Promise<number>,
+  ): Promise<number> {
+    const { engine } = this.#context;
+    let after: string | undefined;
+    let count = 0;
+    // Bounded by the records there are and by the budget.
+    while (count < bounds.budget && !bounds.stop.aborted) {
+      const limit = Math.min(recordsPerStep, Math.max(1, bounds.budget - count));
+      // oxlint-disable-next-line no-await-in-loop -- each page begins where the one before ended
+      const page = await engine.scan(prefix, { limit, after }, { signal: bounds.stop });
+      // oxlint-disable-next-line no-await-in-loop -- one page at a time, so that others get in
+      count += await step(page);
+      if (page.next === undefined) break;
+      after = page.next;
+    }
+    return count;
+  }
+
+  async #sweepLocks(page: Page): Promise<number> {
+    const { scope, config, events } = this.#context;
+    const { retention } = config;
+    const deletable: string[] = [];
+    const stale: string[] = [];
+    for (const { key, value } of page.records) {
+      try {
+        const record = decodeLock(key, value);
+        const verdict = sweepVerdict(record, page.now, retention, scope.clockErrorMs);
+        if (verdict === "delete") deletable.push(key[2] as string);
+        if (verdict === "advance") stale.push(key[2] as string);
+      } catch (error) {
+        events.fail(error, "sweeping");
+      }
+    }
+    await Promise.all(stale.map((name) => this.#advance(name)));
+    if (deletable.length === 0) return 0;
+    const command = { scope, names: deletable, retention };
+    const { outcome } = await this.#calls.plain(
+      [...deletable.map((name) => lockKey(scope.namespace, name)), floorKey(scope.namespace)],
+      (snapshot) => decideSweep(snapshot, command),
+      { deadlineMs: this.#calls.deadlineMs(), isBackground: true },
+    );
+    for (const { name, token, owner } of outcome.reclaimed) {
+      events.emit("reclaimed", { name, token, owner });
+    }
+    return outcome.deleted.length;
+  }
+
+  async #advance(name: string): Promise<void> {
+    const { scope } = this.#context;
+    await this.#calls.untilAnswered(
+      [lockKey(scope.namespace, name)],
+      (snapshot) => decideAdvance(snapshot, { scope, name }),
+      { deadlineMs: this.#calls.deadlineMs(), isBackground: true },
+    );
+  }
+
+  async #forget(page: Page): Promise<number> {
+    const keys = page.records.map(({ key }) => key);
+    if (keys.length === 0) return 0;
+    const { retention } = this.#context.config;
+    const { outcome } = await this.#calls.plain(
+      keys,
+      (snapshot) => decideForget(snapshot, { keys, retention }),
+      { deadlineMs: this.#calls.deadlineMs(), isBackground: true },
+    );
+    return outcome;
+  }
+}

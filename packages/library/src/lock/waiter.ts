@@ -1,0 +1,336 @@
+import { decideAcquire, type AcquireCommand } from "../core/lock/acquire.ts";
+import type { GrantFacts } from "../core/lock/draft.ts";
+import { lockKey } from "../core/lock/keys.ts";
+import { decideGiveUp, type TicketAnswer } from "../core/lock/look.ts";
+import { decideAdvance } from "../core/lock/sweep.ts";
+import type { Denial } from "../core/lock/views.ts";
+import type { EpochMs, MonotonicMs } from "../core/scalars.ts";
+import {
+  EngineUnavailableError,
+  LockAbortedError,
+  LockWaitTimeoutError,
+  QueueFullError,
+  SpaceClosedError,
+} from "../errors.ts";
+import type { QueuedTimer } from "../time/timer-queue.ts";
+import {
+  newAttempt,
+  noAnswer,
+  onAsked,
+  onFailed,
+  onGivenUp,
+  onLeft,
+  onTicketAnswer,
+  onWaitOver,
+  type AttemptAction,
+  type AttemptFacts,
+  type AttemptStep,
+} from "./attempt-state.ts";
+import type { Background } from "./background.ts";
+import type { EngineCalls } from "./engine-calls.ts";
+import type { LockRequest } from "./request.ts";
+import type { SpaceContext } from "./space-context.ts";
+
+/** A grant as the waiter got it. */
+export interface Granted {
+  readonly grant: GrantFacts;
+  readonly sentAtMs: MonotonicMs;
+  readonly waitedMs: number;
+}
+
+/** Where a waiter stands while it is queued. */
+export interface WaiterHost {
+  readonly context: SpaceContext;
+  readonly calls: EngineCalls;
+  readonly background: Background;
+  add(waiter: Waiter): void;
+  enter(
+    waiter: Waiter,
+    news: { readonly expectedEnd: EpochMs | null; readonly now: EpochMs },
+  ): void;
+  leave(waiter: Waiter): void;
+}
+
+/** The final decision at the end of a wait may take this much longer (L26). */
+const finalMs = 1_000;
+/** Pause between two `waiting` events. */
+const tellMs = 10_000;
+
+/**
+ * One acquiring call that may wait: runs the steps of {@link AttemptFacts} against the engine, the
+ * clock and the caller's signal, and settles the call exactly once (I18).
+ */
+export class Waiter {
+  readonly request: LockRequest;
+  readonly startMs: MonotonicMs;
+  readonly promise: Promise<Granted>;
+  id: string;
+  facts: AttemptFacts = newAttempt;
+  readonly #host: WaiterHost;
+  readonly #owner: string;
+  #resolve!: (granted: Granted) => void;
+  #reject!: (error: unknown) => void;
+  #timer: QueuedTimer | undefined;
+  #tellTimer: QueuedTimer | undefined;
+  #failures = 0;
+  #sentAtMs: MonotonicMs;
+  #lastError: unknown;
+
+  constructor(host: WaiterHost, request: LockRequest, owner: string) {
+    this.#host = host;
+    this.request = request;
+    this.#owner = owner;
+    this.id = host.context.entropy.id();
+    this.startMs = host.context.clock.monotonicMs();
+    this.#sentAtMs = this.startMs;
+    this.promise = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    request.signal?.addEventListener("abort", this.#onAbort, { once: true });
+    host.add(this);
+    this.#ask();
+  }
+
+  /** Number of the ticket; null while none is known. */
+  get number(): number | null {
+    return this.facts.number;
+  }
+
+  get #waitEndMs(): MonotonicMs {
+    return this.startMs + this.request.waitMs;
+  }
+
+  /** Told what became of the ticket, by a look or by a decision of the same space. */
+  answer(answer: TicketAnswer, sentAtMs: MonotonicMs): void {
+    this.#sentAtMs = sentAtMs;
+    this.#take(onTicketAnswer(this.facts, answer));
+  }
+
+  /** Told of the state of the lock while the ticket waits. */
+  observe(denial: Denial): void {
+    if (this.facts.phase === "queued") this.facts = { ...this.facts, denial };
+  }
+
+  /** Ends the call because the space closes. */
+  close(isTicketKept: boolean): void {
+    const { facts, action } = onGivenUp(this.facts);
+    this.facts = facts;
+    if (action.do !== "fail") return;
+    if (!isTicketKept) this.#cancelIfStored();
+    this.#end();
+    this.#reject(new SpaceClosedError(`the space, while waiting for ${this.request.name},`));
+  }
+
+  #onAbort = (): void => {
+    const { facts, action } = onGivenUp(this.facts);
+    this.facts = facts;
+    if (action.do !== "fail") return;
+    const { name, signal } = this.request;
+    this.#cancelIfStored();
+    this.#end();
+    this.#reject(new LockAbortedError(name, signal?.reason));
+  };
+
+  #take(step: AttemptStep): void {
+    this.facts = step.facts;
+    this.#perform(step.action);
+  }
+
+  #perform(action: AttemptAction): void {
+    const { name } = this.request;
+    switch (action.do) {
+      case "ask":
+      case "advance-then-ask":
+        return this.#ask(action.do === "advance-then-ask");
+      case "ask-anew":
+        this.#host.context.events.emit("ticketLost", { name, how: action.how ?? "unknown" });
+        return this.#askAnew();
+      case "retry":
+        return this.#retry();
+      case "leave":
+        return this.#leave();
+      case "grant":
+        return this.#granted(action.grant);
+      case "refuse":
+        this.#cancelIfStored();
+        return this.#fail(new LockWaitTimeoutError(action.denial, this.#waitedMs()));
+      case "full":
+        return this.#fail(new QueueFullError(name, action.depth, action.limit));
+      case "fail":
+        if (action.isCancelDue) this.#cancelIfStored();
+        return this.#fail(this.#lastError ?? this.#noAnswerError());
+      case "cancel":
+        return this.#cancel();
+      case "await-grant":
+      case "nothing":
+        return undefined;
+    }
+  }
+
+  #ask(isAdvanceFirst = false): void {
+    const { calls, context } = this.#host;
+    const keys = [lockKey(context.scope.namespace, this.request.name)];
+    const command = this.#command();
+    const bounds = { deadlineMs: this.#waitEndMs + finalMs, signal: this.request.signal };
+    const { id } = this;
+    const advanced = isAdvanceFirst
+      ? calls.once(keys, (snapshot) => decideAdvance(snapshot, command), bounds)
+      : undefined;
+    const ask = (): Promise<void> =>
+      calls
+        .once(keys, (snapshot) => decideAcquire(snapshot, command), bounds)
+        .then(({ outcome, sentAtMs }) => {
+          if (id !== this.id) return;
+          this.#failures = 0;
+          if (this.facts.phase !== "settled") this.#sentAtMs = sentAtMs;
+          this.#take(onAsked(this.facts, outcome.result));
+          if (outcome.result.kind === "queued")
+            this.#queued(outcome.now, outcome.result.expectedEnd);
+        });
+    const asked = advanced === undefined ? ask() : advanced.then(ask);
+    asked.catch((error: unknown) => this.#failed(error, id));
+  }
+
+  #command(): AcquireCommand {
+    const { request, facts } = this;
+    const { scope } = this.#host.context;
+    const leftMs = Math.max(1, this.#waitEndMs - this.#host.context.clock.monotonicMs());
+    return {
+      scope,
+      name: request.name,
+      id: this.id,
+      kind: request.kind,
+      mode: request.mode,
+      owner: this.#owner,
+      note: request.note,
+      leaseMs: request.leaseMs,
+      lockDelayMs: request.lockDelayMs,
+      waitMs: waitOf(request.waitMs, leftMs),
+      isRepeat: facts.isRepeat,
+    };
+  }
+
+  #queued(now: EpochMs, expectedEnd: EpochMs | null): void {
+    if (this.facts.phase === "settled") return;
+    const { context } = this.#host;
+    this.#host.enter(this, { now, expectedEnd });
+    if (this.facts.phase !== "queued") return;
+    if (this.#timer === undefined && Number.isFinite(this.#waitEndMs)) {
+      const onTime = (): void => this.#take(onWaitOver(this.facts));
+      this.#timer = context.timers.schedule(this.#waitEndMs, onTime, { referenced: true });
+    }
+    if (this.#tellTimer === undefined) this.#tell();
+  }
+
+  /** Tells that the call waits, at once and every 10 s. */
+  #tell(): void {
+    const { context } = this.#host;
+    const { denial } = this.facts;
+    if (denial !== null) {
+      const { name } = this.request;
+      context.events.emit("waiting", { name, denial, waitedMs: this.#waitedMs() });
+    }
+    const nextMs = context.clock.monotonicMs() + tellMs;
+    this.#tellTimer = context.timers.schedule(nextMs, () => this.#tell());
+  }
+
+  #askAnew(): void {
+    this.#host.leave(this);
+    this.id = this.#host.context.entropy.id();
+    this.#host.add(this);
+    this.#ask();
+  }
+
+  #leave(): void {
+    const { calls, context } = this.#host;
+    const { name } = this.request;
+    const ticket = { id: this.id, number: this.facts.number as number };
+    const command = { scope: context.scope, name, ticket };
+    const keys = [lockKey(context.scope.namespace, name)];
+    const deadlineMs = Math.max(context.clock.monotonicMs(), this.#waitEndMs) + finalMs;
+    calls
+      .untilAnswered(keys, (snapshot) => decideGiveUp(snapshot, command), { deadlineMs })
+      .then(({ outcome, sentAtMs }) => {
+        if (this.facts.phase !== "settled") this.#sentAtMs = sentAtMs;
+        this.#take(onLeft(this.facts, outcome.result));
+      })
+      .catch((error: unknown) => {
+        this.#lastError = error;
+        this.#take(noAnswer(this.facts));
+      });
+  }
+
+  #failed(error: unknown, id: string): void {
+    if (id !== this.id) return;
+    if (!(error instanceof EngineUnavailableError)) {
+      if (this.facts.phase === "settled") return;
+      this.#cancelIfStored();
+      this.facts = { ...this.facts, phase: "settled" };
+      this.#fail(error);
+      return;
+    }
+    this.#lastError = error;
+    const isOver = this.#host.context.clock.monotonicMs() >= this.#waitEndMs;
+    if (isOver) this.facts = { ...this.facts, isWaitOver: true };
+    this.#take(onFailed(this.facts, error));
+  }
+
+  #retry(): void {
+    const { calls } = this.#host;
+    const pauseMs = calls.pauseMs(this.#failures);
+    this.#failures += 1;
+    const { id } = this;
+    calls
+      .pause(pauseMs, {})
+      .then(() => {
+        if (id === this.id && this.facts.phase === "asking") this.#ask();
+      })
+      .catch((error: unknown) => this.#host.context.events.fail(error, "retrying"));
+  }
+
+  #granted(grant: GrantFacts): void {
+    const waitedMs = this.#waitedMs();
+    this.#end();
+    this.#resolve({ grant, sentAtMs: this.#sentAtMs, waitedMs });
+  }
+
+  #fail(error: unknown): void {
+    this.#end();
+    this.#reject(error);
+  }
+
+  /** Frees everything that the call used (L122). */
+  #end(): void {
+    this.request.signal?.removeEventListener("abort", this.#onAbort);
+    this.#timer?.cancel();
+    this.#tellTimer?.cancel();
+    this.#host.leave(this);
+  }
+
+  #cancelIfStored(): void {
+    if (this.facts.mayBeStored) this.#cancel();
+  }
+
+  #cancel(): void {
+    const { name, leaseMs } = this.request;
+    this.#host.background.cancel({ name, id: this.id, number: this.facts.number, leaseMs });
+  }
+
+  #waitedMs(): number {
+    return Math.ceil(this.#host.context.clock.monotonicMs() - this.startMs);
+  }
+
+  #noAnswerError(): EngineUnavailableError {
+    const { engine } = this.#host.context.engine.capabilities;
+    return new EngineUnavailableError(engine, "no decision was answered while waiting", {
+      outcome: this.facts.mayBeStored ? "unknown" : "none",
+      isTransient: true,
+    });
+  }
+}
+
+function waitOf(waitMs: number, leftMs: number): number | null {
+  if (waitMs === 0) return 0;
+  return Number.isFinite(leftMs) ? Math.ceil(leftMs) : null;
+}

@@ -1,0 +1,117 @@
+import type { GrantFacts } from "../core/lock/draft.ts";
+import { presenceKey } from "../core/lock/keys.ts";
+import type { EpochMs, MonotonicMs } from "../core/scalars.ts";
+import type { Background } from "./background.ts";
+import type { EngineCalls } from "./engine-calls.ts";
+import { LockRoom } from "./lock-room.ts";
+import { PresenceKeeper } from "./presence-keeper.ts";
+import type { SpaceContext } from "./space-context.ts";
+import type { Waiter, WaiterHost } from "./waiter.ts";
+
+/**
+ * All waiting calls of one space, by attempt id and by lock.
+ *
+ * It keeps the presence alive while tickets wait, listens for hints addressed to it, and lets each
+ * lock be looked at once for all of its waiters (L37). Holders are not in here: they watch nothing.
+ */
+export class WaitingRoom implements WaiterHost {
+  readonly context: SpaceContext;
+  readonly calls: EngineCalls;
+  readonly background: Background;
+  readonly #attempts: Map<string, Waiter> = new Map();
+  readonly #rooms: Map<string, LockRoom> = new Map();
+  readonly #presence: PresenceKeeper;
+  readonly #watching = new AbortController();
+  #isWatching = false;
+
+  constructor(context: SpaceContext, calls: EngineCalls, background: Background) {
+    this.context = context;
+    this.calls = calls;
+    this.background = background;
+    this.#presence = new PresenceKeeper(context, calls);
+  }
+
+  /** Number of calls that have not settled. */
+  get size(): number {
+    return this.#attempts.size;
+  }
+
+  add(waiter: Waiter): void {
+    this.#attempts.set(waiter.id, waiter);
+  }
+
+  enter(
+    waiter: Waiter,
+    news: { readonly expectedEnd: EpochMs | null; readonly now: EpochMs },
+  ): void {
+    const { name } = waiter.request;
+    let room = this.#rooms.get(name);
+    if (room === undefined) {
+      room = new LockRoom(this.context, this.calls, name);
+      this.#rooms.set(name, room);
+    }
+    room.enter(waiter, news);
+    this.#presence.start();
+    this.#watch();
+  }
+
+  leave(waiter: Waiter): void {
+    this.#attempts.delete(waiter.id);
+    const { name } = waiter.request;
+    const room = this.#rooms.get(name);
+    if (room === undefined) return;
+    room.leave(waiter);
+    if (room.size > 0) return;
+    room.close();
+    this.#rooms.delete(name);
+    if (this.#rooms.size === 0) this.#presence.stop();
+  }
+
+  /** A commit of this space has granted a ticket of this space; held at once (L22). */
+  receive(name: string, grant: GrantFacts, sentAtMs: MonotonicMs): void {
+    const waiter = this.#attempts.get(grant.id);
+    if (waiter !== undefined) {
+      waiter.answer({ id: grant.id, kind: "granted", grant }, sentAtMs);
+      return;
+    }
+    // The call has settled without it: nobody waits for this grant any more (6.6).
+    const { id, leaseMs } = grant;
+    this.background.cancel({ name, id, number: null, leaseMs });
+  }
+
+  /** Rejects every waiting call and leaves the queues, unless the tickets are to stay (L119). */
+  close(isTicketKept: boolean): void {
+    for (const waiter of this.#attempts.values()) waiter.close(isTicketKept);
+    for (const room of this.#rooms.values()) room.close();
+    this.#rooms.clear();
+    this.#presence.stop();
+    this.#watching.abort();
+  }
+
+  /** Whether the presence record of this space may be stored. */
+  get hasPresence(): boolean {
+    return this.#presence.wasStarted;
+  }
+
+  #watch(): void {
+    if (this.#isWatching || this.#watching.signal.aborted) return;
+    this.#isWatching = true;
+    this.#listen()
+      .catch((error: unknown) => this.context.events.fail(error, "listening for hints"))
+      .finally(() => {
+        // Polling goes on by itself; the next waiter listens again.
+        this.#isWatching = false;
+      });
+  }
+
+  async #listen(): Promise<void> {
+    const { engine, scope } = this.context;
+    const key = presenceKey(scope.namespace, scope.presence);
+    const hints = engine.watch(key, { signal: this.#watching.signal });
+    for await (const hint of hints) {
+      const name = hint.key[key.length];
+      const rooms = name === undefined ? this.#rooms.values() : [this.#rooms.get(name)];
+      for (const room of rooms) room?.lookNow();
+    }
+  }
+}
