@@ -11,7 +11,8 @@ export const startMsMax = 1500;
 /**
  * Writes the scripts of the first and the second command into the folder of a world.
  *
- * `first` starts a grandchild that writes the time every 100 ms, and waits. `second` writes when it
+ * `first` starts a grandchild that writes the time every 100 ms, waits, and goes on writing itself
+ * when the grandchild has ended before it. `second` writes when it
  * has started and whether that grandchild is still there.
  */
 export function writeScripts(world: World, ending = ""): { first: string; second: string } {
@@ -21,7 +22,7 @@ export function writeScripts(world: World, ending = ""): { first: string; second
 echo $$ > first.pid
 (while :; do date +%s%N >> beats; sleep 0.1; done) &
 echo $! > grandchild.pid
-while :; do wait; sleep 0.1; done`,
+while :; do wait; date +%s%N >> beats; sleep 0.1; done`,
   );
   const second = world.script(
     "second",

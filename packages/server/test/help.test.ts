@@ -18,7 +18,7 @@ const pages = [
 ] as const;
 
 describe("help", () => {
-  test.concurrent.for(pages)("of %s is as recorded, with examples", async (page, { expect }) => {
+  test.concurrent.for(pages)("of %s is as recorded, with examples", async (page, context) => {
     await using world = new World();
     const words = page === "main" ? ["--help"] : ["help", page];
     const { code, stdout } = await world.run(words);
@@ -26,7 +26,7 @@ describe("help", () => {
     expect(stdout).toMatch(/^Examples:$/m);
     expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
     // What the command is known to print: a change of it is to be seen in review.
-    await expect(stdout).toMatchFileSnapshot(`golden/help-${page}.txt`);
+    await context.expect(stdout).toMatchFileSnapshot(`golden/help-${page}.txt`);
   });
 
   test("without a command goes to standard error and ends with 64", async () => {
@@ -44,19 +44,19 @@ describe("help", () => {
   });
 });
 
-describe.concurrent("completion", () => {
-  /** What bash would offer for the last of the words. */
-  async function offered(...words: string[]): Promise<string[]> {
-    await using world = new World();
-    const { stdout } = await world.run(["completion", "bash"]);
-    const line = `${stdout}
+/** What bash would offer for the last of the words. */
+async function offered(...words: string[]): Promise<string[]> {
+  await using world = new World();
+  const { stdout } = await world.run(["completion", "bash"]);
+  const line = `${stdout}
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _leasehold; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    const program = world.startProgram("bash", ["-c", line, "bash", "leasehold", ...words]);
-    const ended = await program.ended;
-    expect(ended.stderr).toBe("");
-    return ended.stdout.split("\n").filter((word) => word !== "");
-  }
+  const program = world.startProgram("bash", ["-c", line, "bash", "leasehold", ...words]);
+  const ended = await program.ended;
+  expect(ended.stderr).toBe("");
+  return ended.stdout.split("\n").filter((word) => word !== "");
+}
 
+describe.concurrent("completion", () => {
   test("bash offers commands, options, and the values of options", async () => {
     expect(await offered("st")).toEqual(["status"]);
     expect(await offered("run", "--no")).toEqual(["--no-wait", "--note"]);

@@ -144,17 +144,18 @@ describe.concurrent("looking at locks", () => {
   });
 });
 
-describe.concurrent("colours", () => {
-  const onTerminal = async (env: Record<string, string>): Promise<string> => {
-    await using world = new World();
-    const line = `${process.execPath} ${launcher} status job`;
-    const words = ["-qec", line, world.path("log")];
-    const { stdout } = await world.startProgram("script", words, {
-      env: { TERM: "xterm", ...env },
-    }).ended;
-    return stdout.split("\r\n")[0] ?? "";
-  };
+/** The first line that status prints on a terminal. */
+async function onTerminal(env: Record<string, string>): Promise<string> {
+  await using world = new World();
+  const line = `${process.execPath} ${launcher} status job`;
+  const words = ["-qec", line, world.path("log")];
+  const { stdout } = await world.startProgram("script", words, {
+    env: { TERM: "xterm", ...env },
+  }).ended;
+  return stdout.split("\r\n")[0] ?? "";
+}
 
+describe.concurrent("colours", () => {
   test("are shown on a terminal", async () => {
     expect(await onTerminal({})).toBe("\u001b[1mjob\u001b[22m  \u001b[32mfree\u001b[39m");
   });

@@ -27,6 +27,16 @@ describe.concurrent("the command ends before another begins [LS157]", () => {
     expectNoOverlap(world);
   });
 
+  test("wrapper killed: the group ends within its grace, long before the lease [LS157]", async () => {
+    await using world = new World();
+    const { first } = writeScripts(world);
+    const wrapper = await startFirst(world, first, ["--lease", "60s"]);
+    const group = [await world.readPid("first.pid"), await world.readPid("grandchild.pid")];
+    wrapper.kill("SIGKILL");
+    // Patience ends long before the lease.
+    await until("the group has ended", () => !group.some(isAlive));
+  });
+
   test("wrapper killed and TERM ignored: KILL ends the group [LS157]", async () => {
     await using world = new World();
     const { first, second } = writeScripts(world, "trap '' TERM");
@@ -53,8 +63,9 @@ describe.concurrent("the command ends before another begins [LS157]", () => {
 
   test("wrapper stopped, then killed while the group has its grace: KILL is not put off [LS157]", async () => {
     await using world = new World();
-    const { first, second } = writeScripts(world, "trap 'echo > termed' TERM");
-    const wrapper = await startFirst(world, first);
+    // TERM comes 2 s before KILL; the wrapper is killed shortly before the end of that time.
+    const { first, second } = writeScripts(world, "trap 'sleep 1.7; echo > termed' TERM");
+    const wrapper = await startFirst(world, first, ["--lease", "6s", "--grace", "2s"]);
     const waiting = await startSecond(world, second);
     wrapper.kill("SIGSTOP");
     await until("the watchdog has sent TERM", () => world.read("termed") !== "");

@@ -124,7 +124,7 @@ describe.concurrent("a lock that is held", () => {
     await lease.release();
     const ended = await waiting.ended;
     expect(ended.code).toBe(0);
-    expect(ended.stdout).toMatch(/\r\u001b\[2Kleasehold: got job after /);
+    expect(ended.stdout).toContain("\r\u001b[2Kleasehold: got job after ");
     expect(ended.stdout.split("\n")).toHaveLength(2);
   });
 });
@@ -165,6 +165,13 @@ describe.concurrent("what the command gets", () => {
     expect([group, session]).toEqual([pid, pid]);
     const shared = await world.run(["run", "job", "--foreground", "--", "sh", "-c", line]);
     expect(shared.stdout.trim().split(" ")[1]).not.toBe(shared.stdout.split(" ")[0]);
+  });
+
+  test("the wrapper ends at once after it [LS81]", async () => {
+    await using world = new World();
+    const words = ["run", "job", "--", "sh", "-c", "date +%s%3N"];
+    const ended = await world.run(words);
+    expect(Date.now() - Number(ended.stdout)).toBeLessThan(1000);
   });
 
   test("it runs without setpriv too", async () => {

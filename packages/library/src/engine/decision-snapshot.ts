@@ -115,7 +115,7 @@ export function decideWidening<Outcome>(
 export function assertKeyCount(count: number, capabilities: Capabilities): void {
   const { engine, keysPerCommitMax } = capabilities;
   if (count <= keysPerCommitMax) return;
-  const what = `a decision over ${count} records, and it commits at most ${keysPerCommitMax} at once`;
+  const what = `it commits at most ${keysPerCommitMax} records at once, and ${count} were asked`;
   throw new EngineUnavailableError(engine, what, { outcome: "none", isTransient: false });
 }
 

@@ -193,8 +193,9 @@ export class GroupCommit implements Engine {
   }
 
   #patience(call: { readonly deadlineMs?: MonotonicMs | undefined }): DurationMs {
-    if (call.deadlineMs === undefined) return this.#options.patienceMs;
-    return Math.max(0, call.deadlineMs - this.#clock.monotonicMs() - answerMs);
+    const { deadlineMs } = call;
+    if (deadlineMs === undefined || deadlineMs === Infinity) return this.#options.patienceMs;
+    return Math.max(0, deadlineMs - this.#clock.monotonicMs() - answerMs);
   }
 
   /** The scan's answer, unless the signal or the deadline comes first; reading leaves no trace. */

@@ -4,7 +4,7 @@ import { InvalidArgumentError } from "../errors.ts";
 import type { PageRequest } from "./contract.ts";
 
 /** Most records of one page. */
-export const pageLimitMax = 1000;
+const pageLimitMax = 1000;
 
 /** The stored keys of one page: `after < key`, `from <= key`, and `key < before`. */
 export interface KeyRange {

@@ -23,7 +23,7 @@ export interface CallBounds {
 /** What an answer may bring beside its outcome. */
 export interface AnswerListener {
   /** A commit has made a grant for a ticket of this space. */
-  receive(name: string, grant: GrantFacts, sentAtMs: MonotonicMs): void;
+  receive(grant: GrantFacts, sentAtMs: MonotonicMs): void;
   /** The host seems to have slept since the last answer (L60). */
   suspended(gapMs: DurationMs): void;
 }
@@ -139,7 +139,7 @@ export class EngineCalls {
   settle(outcome: Outcome<unknown>, sentAtMs: MonotonicMs): void {
     this.noteTime(outcome.now, sentAtMs);
     const { granted, reclaimed, withdrawn } = outcome.effects;
-    for (const grant of granted) this.#listener.receive(outcome.name, grant, sentAtMs);
+    for (const grant of granted) this.#listener.receive(grant, sentAtMs);
     for (const end of reclaimed) this.#tellEnd("reclaimed", outcome.name, end);
     for (const end of withdrawn) this.#tellEnd("withdrawn", outcome.name, end);
   }

@@ -4,7 +4,7 @@ import type { Actor } from "../core/lock/record.ts";
 import { decideReleaseClaim } from "../core/lock/release.ts";
 import { decideResume } from "../core/lock/resume.ts";
 import { decideAbsence } from "../core/lock/space-records.ts";
-import { decideStatus } from "../core/lock/status.ts";
+import { decideOutlook, type LockOutlook } from "../core/lock/status.ts";
 import type { LockStatus } from "../core/lock/views.ts";
 import { checkName, checkNote, checkOwner } from "../core/name.ts";
 import { parseDuration } from "../core/duration.ts";
@@ -74,7 +74,7 @@ export class LockSpace implements Space {
   constructor(context: SpaceContext) {
     this.#context = context;
     this.#calls = new EngineCalls(context, {
-      receive: (name, grant, sentAtMs) => this.#room.receive(name, grant, sentAtMs),
+      receive: (grant, sentAtMs) => this.#room.receive(grant, sentAtMs),
       suspended: (gapMs) => this.#keeper.suspended(gapMs),
     });
     this.#background = new Background(context, this.#calls);
@@ -171,17 +171,8 @@ export class LockSpace implements Space {
   }
 
   async status(name: string, options: { signal?: AbortSignal } = {}): Promise<LockStatus> {
-    const { namespace, clockErrorMs } = this.#context.scope;
-    checkName("name", name);
-    const bounds = this.#readBounds(options, "status");
-    const command = { namespace, name, clockErrorMs };
-    const { outcome, sentAtMs } = await this.#calls.plain(
-      [lockKey(namespace, name)],
-      (snapshot) => decideStatus(snapshot, command),
-      bounds,
-    );
-    this.#calls.noteTime(outcome.now, sentAtMs);
-    return outcome;
+    const { status } = await this.#lookAt(name, options, "status");
+    return status;
   }
 
   async list(options: ListOptions = {}): Promise<ListPage> {
@@ -193,7 +184,7 @@ export class LockSpace implements Space {
   }
 
   async why(name: string, options: { signal?: AbortSignal } = {}): Promise<Explanation> {
-    return explain(await this.status(name, options));
+    return explain(await this.#lookAt(name, options, "why"));
   }
 
   watch(
@@ -291,7 +282,7 @@ export class LockSpace implements Space {
     const over = this.#calls.pause(graceMs, { isBackground: false });
     await Promise.race([work, over]);
     timers.close();
-    await Promise.race([engine.close(), afterMs(clock, graceMs)]);
+    await beforeMs(clock, graceMs, engine.close());
   }
 
   /** Releases what is held, lets the background cancels end, and deletes the presence. */
@@ -305,6 +296,24 @@ export class LockSpace implements Space {
     await this.#calls
       .plain(keys, (snapshot) => decideAbsence(snapshot, scope), { deadlineMs })
       .catch((error: unknown) => events.fail(error, "deleting the presence"));
+  }
+
+  async #lookAt(
+    name: string,
+    options: { signal?: AbortSignal },
+    call: string,
+  ): Promise<LockOutlook> {
+    const { namespace, clockErrorMs } = this.#context.scope;
+    checkName("name", name);
+    const bounds = this.#readBounds(options, call);
+    const command = { namespace, name, clockErrorMs };
+    const { outcome, sentAtMs } = await this.#calls.plain(
+      [lockKey(namespace, name)],
+      (snapshot) => decideOutlook(snapshot, command),
+      bounds,
+    );
+    this.#calls.noteTime(outcome.status.now, sentAtMs);
+    return outcome;
   }
 
   #readBounds(options: { signal?: AbortSignal }, call: string) {
@@ -339,8 +348,18 @@ function watchedPrefix(what: unknown): { readonly name: string | null; readonly 
   return { name: null, prefix };
 }
 
-function afterMs(clock: SpaceContext["clock"], ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    clock.timer(ms, resolve).setReferenced(true);
-  });
+/** Waits for the work, `ms` at most; nothing is left to keep the process alive after it (L120). */
+async function beforeMs(
+  clock: SpaceContext["clock"],
+  ms: number,
+  work: Promise<void>,
+): Promise<void> {
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  const timer = clock.timer(ms, resolve);
+  timer.setReferenced(true);
+  try {
+    await Promise.race([work, over]);
+  } finally {
+    timer.cancel();
+  }
 }

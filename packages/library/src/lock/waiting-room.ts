@@ -67,16 +67,14 @@ export class WaitingRoom implements WaiterHost {
     if (this.#rooms.size === 0) this.#presence.stop();
   }
 
-  /** A commit of this space has granted a ticket of this space; held at once (L22). */
-  receive(name: string, grant: GrantFacts, sentAtMs: MonotonicMs): void {
-    const waiter = this.#attempts.get(grant.id);
-    if (waiter !== undefined) {
-      waiter.answer({ id: grant.id, kind: "granted", grant }, sentAtMs);
-      return;
-    }
-    // The call has settled without it: nobody waits for this grant any more (6.6).
-    const { id, leaseMs } = grant;
-    this.background.cancel({ name, id, number: null, leaseMs });
+  /**
+   * A commit of this space has granted a ticket of this space; held at once (L22).
+   *
+   * An attempt that is not known here has settled: by this grant, when a look was answered before
+   * this commit was, or by giving up, and then its cancel is on its way and ends the grant (6.6).
+   */
+  receive(grant: GrantFacts, sentAtMs: MonotonicMs): void {
+    this.#attempts.get(grant.id)?.answer({ id: grant.id, kind: "granted", grant }, sentAtMs);
   }
 
   /** Rejects every waiting call and leaves the queues, unless the tickets are to stay (L119). */

@@ -102,11 +102,12 @@ function eventOf(before: LockStatus | undefined, status: LockStatus): LockEvent 
     before.token === status.token;
   if (isSame || (before !== undefined && status.counter < before.counter)) return undefined;
   const minted = before === undefined ? 0 : status.counter - before.counter;
+  const isShown = before !== undefined && status.token > before.counter;
   return {
     name: status.name,
     type: status.state,
     token: status.token,
-    skipped: Math.max(0, minted - 1),
+    skipped: minted - (isShown ? 1 : 0),
     holders: status.holders,
     depth: status.depth,
     now: status.now,

@@ -1,21 +1,16 @@
+import type { LockOutlook } from "../core/lock/status.ts";
 import type { HolderView, LockStatus } from "../core/lock/views.ts";
 import { showActor } from "./loss.ts";
 import type { Explanation } from "./space-api.ts";
 
 /** Says in plain sentences what keeps a new exclusive request out, and until when at the latest. */
-export function explain(status: LockStatus): Explanation {
+export function explain({ status, until }: LockOutlook): Explanation {
   const blocking = status.holders.filter(({ state }) => state !== "lapsed");
   const because = [
     ...blocking.map((holder) => holderSentence(holder)),
     ...(status.depth === 0 ? [] : [queueSentence(status)]),
   ];
-  const ends = blocking.map(({ expiresAt }) => expiresAt);
-  return {
-    name: status.name,
-    status,
-    because,
-    earliestAt: ends.length === 0 ? null : Math.max(...ends),
-  };
+  return { name: status.name, status, because, earliestAt: until };
 }
 
 function holderSentence(holder: HolderView): string {

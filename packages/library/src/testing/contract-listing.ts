@@ -5,6 +5,7 @@ import { encodeKey } from "../core/key.ts";
 import type { RecordKey } from "../core/key.ts";
 import type { Engine, PageRequest } from "../engine/contract.ts";
 import { InvalidArgumentError } from "../errors.ts";
+import type { Clock } from "../time/clock.ts";
 import { errorOf, get, put, within } from "./contract-world.ts";
 import type { CaseBody } from "./contract-world.ts";
 
@@ -105,7 +106,7 @@ export const listingCases: Readonly<Record<string, CaseBody>> = {
   },
 
   "records made and deleted between pages disturb no other": async ({ first }) => {
-    const keys = [..."abcdefgh"].map((name): RecordKey => ["contract", "moving", name]);
+    const keys = "abcdefgh".split("").map((name): RecordKey => ["contract", "moving", name]);
     for (const key of keys) await put(first, key, 1);
     const page = await first.scan(["contract", "moving"], { limit: 4 }, {});
     await put(first, ["contract", "moving", "a1"], 1);
@@ -144,7 +145,7 @@ export const listingCases: Readonly<Record<string, CaseBody>> = {
       const hints = first.watch(["contract", "seen"], { signal: stop.signal });
       const iterator = hints[Symbol.asyncIterator]();
       const told = iterator.next();
-      await repeatUntil(told, () => put(writer, ["contract", "seen", "x"], 1));
+      await repeatUntil(clock, told, () => put(writer, ["contract", "seen", "x"], 1));
       const { value } = await within(clock, told, "a hint");
       assert.deepEqual(value?.key.slice(0, 2), ["contract", "seen"]);
       stop.abort();
@@ -160,7 +161,7 @@ export const listingCases: Readonly<Record<string, CaseBody>> = {
     const told = iterator.next();
     const write = { key: ["contract", "other"], value: 1 };
     const decided = { writes: [write], outcome: 0, hints: [presence] };
-    await repeatUntil(told, () => second.transact([write.key], () => decided, {}));
+    await repeatUntil(clock, told, () => second.transact([write.key], () => decided, {}));
     const { value } = await within(clock, told, "a hint for the presence");
     assert.deepEqual(value?.key, presence);
     stop.abort();
@@ -205,12 +206,16 @@ async function listAll(
 }
 
 /** Hints may be lost, so the commit is repeated until one comes, within bounds. */
-async function repeatUntil(told: Promise<unknown>, commit: () => Promise<unknown>): Promise<void> {
+async function repeatUntil(
+  clock: Clock,
+  told: Promise<unknown>,
+  commit: () => Promise<unknown>,
+): Promise<void> {
   const state = { isTold: false };
   const noting = told.then(() => (state.isTold = true));
   for (let n = 0; n < 20 && !state.isTold; n += 1) {
     await commit();
-    await Promise.race([noting, new Promise((resume) => setImmediate(resume))]);
+    await Promise.race([noting, new Promise<void>((resume) => clock.yield(resume))]);
   }
 }
 

@@ -21,7 +21,7 @@ export interface ContractStore {
 /** One case of the suite, to be run by any test runner; rejects when the engine fails it. */
 export interface ContractCase {
   readonly title: string;
-  run(): Promise<void>;
+  readonly run: () => Promise<void>;
 }
 
 /** What a case is given. */

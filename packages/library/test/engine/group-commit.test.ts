@@ -90,7 +90,7 @@ function add(engine: GroupCommit, key: RecordKey, options: CallOptions = {}): Pr
 }
 
 /** A script that answers when the test says so. */
-function held(): { script: Script; answer(results: readonly UnitResult[] | Error): void } {
+function held(): { script: Script; answer: (results: readonly UnitResult[] | Error) => void } {
   let settle: ((results: readonly UnitResult[] | Error) => void) | undefined;
   const script: Script = () =>
     new Promise((resolve, reject) => {
@@ -163,7 +163,7 @@ test("a throw and an outcome without writes are checked before they are given", 
     [a],
     (snapshot) => {
       seen.push(snapshot.get(a));
-      throw new Error(`threw on ${String(snapshot.get(a))}`);
+      throw new Error(`threw on ${JSON.stringify(snapshot.get(a))}`);
     },
     {},
   );

@@ -74,7 +74,7 @@ test.skipIf(!hasStrace)(
     const outcomes = child.said.slice(0, -1);
     const unknown = outcomes.filter((outcome) => typeof outcome === "object");
     expect(unknown).toMatchObject([{ outcome: "unknown", isTransient: true }]);
-    const acknowledged = outcomes.filter((outcome) => typeof outcome === "number") as number[];
+    const acknowledged = outcomes.filter((outcome) => typeof outcome === "number");
     expect(acknowledged).toHaveLength(11);
     const { stored } = child.said.at(-1) as { stored: number };
     expect([11, 12]).toContain(stored);

@@ -4,7 +4,7 @@ import { FakeClock } from "../../src/time/fake-clock.ts";
 import { systemClock } from "../../src/time/system-clock.ts";
 import { createSystemEntropy } from "../../src/time/system-entropy.ts";
 
-test("the fake clock fires timers at their own instants and lets promises run between", async () => {
+test("fake timers fire at their own instants, and promises run between them", async () => {
   const clock = new FakeClock({ wallMs: 5000, monotonicMs: 0 });
   const log: string[] = [];
   const nap = (ms: number): Promise<void> => new Promise((wake) => void clock.timer(ms, wake));
@@ -39,7 +39,7 @@ test("yields of the fake clock run before an advance goes on", async () => {
   expect(log).toEqual(["yielded", "next"]);
 });
 
-test("timers of the system clock beyond 2^31-1 ms are chained and do not fire at once [L59]", () => {
+test("timers of the system clock beyond 2^31-1 ms are chained [L59]", () => {
   vi.useFakeTimers();
   try {
     let fired = 0;

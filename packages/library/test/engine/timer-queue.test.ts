@@ -32,7 +32,7 @@ test("entries fire in the order of their deadlines, over one timer of the clock"
   expect(clock.timerCount).toBe(0);
 });
 
-test("a timer that fires too early is set again, and its entry fires in time [L36 M21]", async () => {
+test("an early timer is set again, and its entry fires in time [L36 M21]", async () => {
   const { clock, queue, fired } = setup();
   queue.schedule(clock.monotonicMs() + 100, () => fired.push("due"));
   await clock.fireEarly();

@@ -49,7 +49,7 @@ function afterReply(
   reply: { readonly sentAt: number; readonly outcome: unknown },
 ): Client {
   const idle = answered(client, command);
-  const { sentAt } = reply;
+  const sentAt = sight.machine.engine.countsFromReply ? sight.mono : reply.sentAt;
   const outcome = reply.outcome as Outcome<unknown>;
   const about = { sight, sentAt };
   switch (command.do) {

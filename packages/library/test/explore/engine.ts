@@ -3,7 +3,7 @@ import type { Effects, Outcome } from "../../src/core/lock/draft.ts";
 import type { Grant, LockRecord, PresenceRecord } from "../../src/core/lock/record.ts";
 import type { LockScope } from "../../src/core/lock/scope.ts";
 import type { Json } from "../../src/core/scalars.ts";
-import { brokenBy, lostWakeUp } from "./invariants.ts";
+import { brokenBy, lostWakeUp, type Step } from "./invariants.ts";
 import { currentOf } from "./key.ts";
 import type { Machine } from "./machine.ts";
 import type { Command, Packet, Read, Script, State, Store, World } from "./state.ts";
@@ -138,10 +138,31 @@ function checkCommit(before: State, after: State, deed: Deed): void {
   };
   const broken = brokenBy(step) ?? brokenRepeat(before, after, deed);
   if (broken !== null) throw new Violation(broken);
+  if (!deed.isLate) checkDue(step, before, after, deed);
   const hasMore = (deed.outcome as { readonly more?: boolean } | null)?.more === true;
   if (deed.isLate || hasMore || !mustWalk(before, after, command)) return;
   const lost = lostWakeUp({ ...step, before: after.store.lock });
   if (lost !== null) throw new Violation(lost);
+}
+
+/** I19 and I21: what a decision that is made now must have seen to. */
+function checkDue(step: Omit<Step, "before">, before: State, after: State, deed: Deed): void {
+  const { lock } = after.store;
+  if (lock !== undefined && lock !== before.store.lock) {
+    const isOverdue = lock.grants.some(
+      ({ state, expiresAt }) => state === "pending" && step.now >= expiresAt,
+    );
+    if (isOverdue) throw new Violation("I19: a pending grant that is over was left standing");
+  }
+  if (deed.command?.do !== "leave") return;
+  const { id } = deed.command;
+  const queue = before.store.lock?.queue.filter((ticket) => ticket.id === id) ?? [];
+  const record = before.store.lock && { ...before.store.lock, queue };
+  const isFirst = before.store.lock?.queue[0]?.id === id;
+  const isTaken = lock?.grants.some((grant) => grant.id === id) === true;
+  if (isFirst && !isTaken && lostWakeUp({ ...step, before: record }) !== null) {
+    throw new Violation("I21: a time-out is told although the ticket was grantable");
+  }
 }
 
 /** Whether a commit must leave nobody grantable: one for a request, or one that ended anything. */
@@ -173,7 +194,12 @@ function brokenRepeat(before: State, after: State, deed: Deed): string | null {
   const ticket = before.store.lock?.queue.find((each) => each.id === id);
   const isKept =
     after.store.lock?.queue.some((each) => each.id === id) === true || now !== undefined;
-  if (ticket !== undefined && ticket.presence !== deed.presence && !isKept) {
+  const presence = ticket === undefined ? undefined : before.store.presences[ticket.presence];
+  const hasPlace =
+    presence !== undefined &&
+    before.now < presence.aliveUntil &&
+    before.now < (ticket?.giveUpAt ?? Infinity);
+  if (hasPlace && ticket?.presence !== deed.presence && !isKept) {
     return "I34: a late packet took a place that has gone on elsewhere";
   }
   return null;
@@ -226,7 +252,7 @@ export function decideOf(
     case "ask": {
       const { mode, kind } = sender.script;
       const { leaseMs, lockDelayMs } = world;
-      const fixed = { scope, name, kind, mode, owner: "o", leaseMs, lockDelayMs };
+      const fixed = { scope, name, kind, mode, owner: sender.script.owner, leaseMs, lockDelayMs };
       const waitMs = sender.script.waitMs === 0 ? 0 : sender.left;
       const { id, isRepeat } = command;
       const asked = { ...fixed, id, isRepeat, waitMs };
@@ -253,7 +279,7 @@ export function decideOf(
     case "presence":
       return (snapshot) => machine.spaceRecords.decidePresence(snapshot, scope);
     default:
-      return decideAdministration(machine, scope, command);
+      return decideAdministration(machine, scope, command, sender.script.owner);
   }
 }
 
@@ -261,14 +287,15 @@ function decideAdministration(
   machine: Machine,
   scope: LockScope,
   command: Extract<Command, { readonly do: "resume" | "releaseClaim" | "force" }>,
+  owner: string,
 ): Decide<unknown> {
   const name = lockName;
   if (command.do === "resume") {
-    const asked = { scope, name, owner: "o", id: command.id, ifUnresumed: false };
+    const asked = { scope, name, owner, id: command.id, ifUnresumed: false };
     return (snapshot) => machine.resume.decideResume(snapshot, asked);
   }
   if (command.do === "releaseClaim") {
-    return (snapshot) => machine.release.decideReleaseClaim(snapshot, { scope, name, owner: "o" });
+    return (snapshot) => machine.release.decideReleaseClaim(snapshot, { scope, name, owner });
   }
   const forced = { scope, name, token: null, reason: "why", isWithoutDelay: false };
   return (snapshot) => machine.force.decideForce(snapshot, forced);

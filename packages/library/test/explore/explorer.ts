@@ -90,7 +90,7 @@ export function explore(stage: Stage, bounds: Bounds): Report {
     frontier.push({ state, index });
     bounds.onState?.(state);
     checkState(stage, state);
-    if (bounds.isLivenessAsked === true) fair.check(state);
+    if (bounds.isLivenessAsked === true && typeof key === "number") fair.check(state, key);
   };
   const traceOf = (index: number): readonly string[] => {
     const trace: string[] = [];

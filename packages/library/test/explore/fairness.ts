@@ -7,41 +7,55 @@ import { innerSteps, nextInstant, sendingsOf, wait } from "./steps.ts";
 /** Rounds within which every call must have ended once no further fault strikes. */
 const roundsMax = 60;
 
+/** Checks one state, of which the hash of the canonical text is known. */
+export interface Liveness {
+  readonly check: (state: State, key: number) => void;
+}
+
 /**
  * Liveness: from a state on no fault strikes any more and every client gets its turn (weak
  * fairness). Then each call ends, each live waiter without limit is granted, and nothing of a call
  * that has ended is left in the store (I13, I18, I19, I20, I24). The turns are taken in the order of
  * the clients; a state from which all is known to end well is remembered, so each costs one round.
  */
-export function liveness(stage: Stage): { readonly check: (state: State) => void } {
+export function liveness(stage: Stage): Liveness {
   const good = new Set<number>();
   return { check };
 
-  function check(start: State): void {
+  function check(start: State, key: number): void {
+    if (good.has(key)) return;
     const trail: string[] = [];
     try {
-      run(start, trail);
+      run(start, key, trail);
     } catch (error) {
       if (error instanceof Violation) error.trail = ["(no fault strikes any more)", ...trail];
       throw error;
     }
   }
 
-  function run(start: State, trail: string[]): void {
+  function run(start: State, startKey: number, trail: string[]): void {
     const path: number[] = [];
-    let state = start;
+    let [state, key] = [start, startKey];
     for (let round = 0; round < roundsMax; round += 1) {
-      const key = hashOf(canonicalText(state, stage.world));
-      if (good.has(key)) break;
-      path.push(key);
       if (isQuiet(state)) {
         checkLeftovers(state);
         break;
       }
-      state = fairRound(stage, state, trail);
+      const moved = fairRound(stage, state, trail);
+      const movedKey = keyOf(moved);
+      path.push(key);
+      const isStill = movedKey === key;
+      state = isStill ? fairWait(stage, moved, trail) : moved;
+      key = isStill ? keyOf(state) : movedKey;
+      if (good.has(key)) break;
       if (round === roundsMax - 1) throw new Violation(parked(state));
     }
-    for (const key of path) good.add(key);
+    good.add(key);
+    for (const each of path) good.add(each);
+  }
+
+  function keyOf(state: State): number {
+    return hashOf(canonicalText(state, stage.world));
   }
 }
 
@@ -74,21 +88,21 @@ function checkLeftovers({ clients, store, now }: State): void {
   if (ticket !== undefined) throw new Violation("I24: a ticket is left for which nobody waits");
 }
 
-/** Every client that lives does what it has to do, and time passes when nothing is left to do. */
+/** Every client that lives does what it has to do, and what is under way arrives. */
 function fairRound(stage: Stage, start: State, trail: string[]): State {
   let state = start;
-  let hasMoved = false;
   for (let index = 0; index < start.clients.length; index += 1) {
-    const next = fairTurn(stage, { state, index, trail });
-    hasMoved ||= next !== state;
-    state = next;
+    state = fairTurn(stage, { state, index, trail });
   }
   while (state.packets.length > 0) {
     trail.push(`the ${state.packets[0]?.command.do} arrives late`);
     state = arrive(stage, state, 0);
   }
-  const before = canonicalText(start, stage.world);
-  if (hasMoved && canonicalText(state, stage.world) !== before) return state;
+  return state;
+}
+
+/** Time passes, but never by so much that a presence could not be renewed in time. */
+function fairWait(stage: Stage, state: State, trail: string[]): State {
   const at = nextInstant(stage, state);
   const soon = state.now + Math.floor(stage.world.presenceMs / 3);
   const until = at === null ? soon : Math.min(at, soon);
@@ -121,7 +135,7 @@ function fairTurn(stage: Stage, { state: start, index, trail }: Turn): State {
   for (const kind of ["cancel", "presence", "ask", "leave", "look", "release"] as const) {
     for (let times = 0; times < 3; times += 1) {
       const sending = sendingsOf(stage, state, client()).find(({ command }) => command.do === kind);
-      if (sending === undefined || client().attempt !== sending.client.attempt) break;
+      if (sending === undefined || isStart(client(), sending.command)) break;
       trail.push(`${client().presence} ${sending.label}`);
       state = runCommand(stage, withClient(state, index, sending.client), index, {
         command: sending.command,
@@ -131,4 +145,8 @@ function fairTurn(stage: Stage, { state: start, index, trail }: Turn): State {
     }
   }
   return state;
+}
+
+function isStart(client: Client, command: { readonly do: string }): boolean {
+  return client.attempt === null && command.do === "ask";
 }

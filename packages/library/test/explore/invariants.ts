@@ -34,6 +34,7 @@ export function brokenBy(step: Step): string | null {
   if (after === undefined) return before === undefined ? null : brokenByDeletion(step, before);
   return (
     brokenTokens(step, after) ??
+    brokenClaims(step, after) ??
     brokenEnds(step, after) ??
     brokenGrants(step, after) ??
     brokenRemovals(step, after) ??
@@ -64,6 +65,15 @@ function brokenTokens(step: Step, after: LockRecord): string | null {
     if (isNew(step, grant) && grant.token <= step.highest) return "I1: a token was given twice";
   }
   return null;
+}
+
+/** I25: of the claims of one owner id at most one lives, and what it was before is dead. */
+function brokenClaims({ now }: Step, after: LockRecord): string | null {
+  const live = after.grants.filter(
+    ({ kind, expiresAt, forced }) => kind !== "lease" && forced === undefined && now < expiresAt,
+  );
+  const owners = new Set(live.map(({ owner }) => owner));
+  return owners.size === live.length ? null : "I25: two lease ids of one claim live";
 }
 
 function brokenEnds(step: Step, after: LockRecord): string | null {
@@ -157,6 +167,11 @@ function brokenRemovals(step: Step, after: LockRecord): string | null {
     if (isCounted !== step.counted.includes(grant.token)) {
       return `I29: the end of ${grant.token} as ${ended?.how} was counted wrongly`;
     }
+  }
+  const stands = (token: number): boolean =>
+    after.grants.some((grant) => grant.token === token && grant.forced === undefined);
+  if (new Set(step.counted).size < step.counted.length || step.counted.some(stands)) {
+    return "I29: an end was counted that was not committed";
   }
   for (const ticket of before.queue) {
     if (after.queue.some(({ id }) => id === ticket.id)) continue;

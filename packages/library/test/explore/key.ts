@@ -108,9 +108,10 @@ function namePacket(packet: Packet, order: readonly number[], names: Map<string,
 
 function tokensOf({ store, clients, highest }: State): readonly number[] {
   const tokens = [highest, store.floor?.floor ?? 0, store.lock?.counter ?? 0];
-  for (const { token } of store.lock?.grants ?? []) tokens.push(token);
+  if (store.lock !== undefined) for (const { token } of store.lock.grants) tokens.push(token);
   for (const { lease } of clients) if (lease !== null) tokens.push(lease.grant.token);
-  return [...new Set(tokens)].toSorted((one, other) => one - other);
+  tokens.sort((one, other) => one - other);
+  return tokens.filter((token, place) => token !== tokens[place - 1]);
 }
 
 function tokenText({ state, tokens }: Scene, token: number): string {
@@ -168,12 +169,15 @@ function floorText(scene: Scene): string {
 }
 
 function presencesText({ state, names }: Scene): string {
+  const { presences } = state.store;
   const texts: string[] = [];
-  for (const [id, record] of Object.entries(state.store.presences)) {
+  for (const id in presences) {
+    const record = presences[id];
     if (record === undefined) continue;
     texts.push(`${names.get(id) ?? "?"}${clip(record.aliveUntil - state.now, 0)}`);
   }
-  return texts.toSorted().join(",");
+  if (texts.length > 1) texts.sort();
+  return texts.join(",");
 }
 
 function commandText(command: Command): string {
@@ -198,7 +202,7 @@ function packetText(scene: Scene, packet: Packet, order: readonly number[]): str
   if (isStale || now >= packet.validUntil) return `${who}${commandText(packet.command)}?`;
   const writes = packet.writes.map(({ key, value }) => {
     if (key[0] === "lock") return lockText(scene, (value ?? undefined) as LockRecord | undefined);
-    return key[0] === "presence" ? `p${(value as { aliveUntil: number }).aliveUntil - now}` : key[0];
+    return key[0] === "presence" ? `p${clip((value as { aliveUntil: number }).aliveUntil - now, 0)}` : key[0];
   });
   // A read of an absent record can become valid again; any other that differs was dropped before.
   const reads = packet.reads.map(({ kind, id: part, value }) =>

@@ -36,11 +36,14 @@ export interface EngineModel {
   readonly tellsUncommitted: boolean;
   /** Keys of this kind are compared when a commit arrives (M7). */
   readonly isCompared: (kind: string) => boolean;
+  /** A local deadline counts from before the request left (M23). */
+  readonly countsFromReply: boolean;
 }
 
 export const engineModel: EngineModel = Object.freeze({
   tellsUncommitted: false,
   isCompared: () => true,
+  countsFromReply: false,
 });
 
 export const production: Machine = Object.freeze({

@@ -25,6 +25,9 @@ export const faultOf: Readonly<Record<Exclude<Course, "done">, Fault>> = {
   doubled: "double",
 };
 
+/** The final decision at the end of a wait may take this much longer (L26). */
+export const finalMs = 1_000;
+
 export interface Stage {
   readonly machine: Machine;
   readonly world: World;
@@ -211,6 +214,11 @@ export function arrive(stage: Stage, before: State, place: number): State {
     return commit(stage.machine, state, { writes: packet.writes, outcome: null }, deed);
   }
   if (client.power === "dead" || client.call === null) return state;
+  // What the engine has given up is not decided again.
+  const waitEnd = client.attempt?.waitEnd ?? Infinity;
+  if (!isValid && monoOf(state) >= waitEnd + finalMs) {
+    return failed(stage, state, index, { command, failure: "none" });
+  }
   const made: Made = isValid
     ? { decided: { writes: packet.writes, outcome: packet.outcome }, reads: packet.reads }
     : makeFor(stage, state, index, command);

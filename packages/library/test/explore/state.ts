@@ -153,6 +153,7 @@ export interface Script {
   readonly asks: number;
   readonly mode: Mode;
   readonly kind: "lease" | "claim";
+  readonly owner: string;
   /** null waits without limit, 0 tries. */
   readonly waitMs: number | null;
 }

@@ -3,6 +3,7 @@ import { take } from "./client.ts";
 import {
   arrive,
   faultOf,
+  finalMs,
   has,
   monoOf,
   replied,
@@ -111,26 +112,25 @@ function starting(stage: Stage, state: State, client: Client): Sending {
   // A try does not wait: it is repeated until it is answered.
   const waitEnd = (script.waitMs ?? 0) === 0 ? null : monoOf(state) + (script.waitMs ?? 0);
   const facts = stage.machine.attempt.newAttempt;
-  const attempt: Attempt = { id, facts, waitEnd, due: "ask" };
+  const attempt: Attempt = { id, facts, waitEnd, due: "nothing" };
   const asking: Client = { ...client, serial, asks: client.asks - 1, attempt };
-  const isResume = script.kind === "claim" && state.store.lock?.grants.some(isClaim) === true;
+  const claim = state.store.lock?.grants.find(isClaim);
+  const isResume = script.kind === "claim" && claim?.owner === script.owner;
   if (isResume) return { label: "resumes", command: { do: "resume", id }, client: asking };
   return { label: "asks", command: { do: "ask", id, isRepeat: false }, client: asking };
 }
 
-function isClaim(grant: { readonly kind: string }): boolean {
-  return grant.kind !== "lease";
+function isClaim({ kind }: { readonly kind: string }): boolean {
+  return kind !== "lease";
 }
-
-/** The final decision at the end of a wait may take this much longer (L26). */
-const finalMs = 1_000;
 
 function waiting(stage: Stage, state: State, client: Client, attempt: Attempt): readonly Sending[] {
   const { id, facts, due, waitEnd } = attempt;
+  const sent: Client = { ...client, attempt: { ...attempt, due: "nothing" } };
   if (facts.phase === "asking" && due === "ask") {
     // The engine refuses calls that are later than this, so the call ends without an answer.
     if (waitEnd !== null && monoOf(state) >= waitEnd + finalMs) return [];
-    return [{ label: "asks again", command: { do: "ask", id, isRepeat: facts.isRepeat }, client }];
+    return [{ label: "asks again", command: { do: "ask", id, isRepeat: facts.isRepeat }, client: sent }];
   }
   const number = facts.number ?? 0;
   if (facts.phase === "leaving" && due === "leave") {

@@ -20,9 +20,16 @@ const base = {
   floor: 0,
 } as const;
 
-const waiter: Script = { asks: 1, mode: "exclusive", kind: "lease", waitMs: null };
-const patient: Script = { asks: 1, mode: "exclusive", kind: "lease", waitMs: 42 };
-const trier: Script = { asks: 2, mode: "exclusive", kind: "lease", waitMs: 0 };
+const waiter: Script = {
+  asks: 1,
+  mode: "exclusive",
+  kind: "lease",
+  owner: "o",
+  waitMs: null,
+};
+const claimer: Script = { ...waiter, asks: 2, kind: "claim" };
+const patient: Script = { ...waiter, waitMs: 42 };
+const trier: Script = { ...waiter, asks: 2, waitMs: 0 };
 const reader: Script = { ...waiter, mode: "shared" };
 
 /** One acquiring call each, every fault once, one fault in all; a minute's worth for each change. */
@@ -71,9 +78,9 @@ export const smallWorlds: readonly World[] = [
   {
     ...base,
     name: "5: a claim, resumed and released",
-    scripts: [{ ...waiter, asks: 2, kind: "claim" }, { ...waiter, asks: 2, kind: "claim" }],
+    scripts: [claimer, { ...claimer, asks: 1 }, { ...claimer, asks: 1, owner: "p" }],
     isRenewed: false,
-    budget: { total: 1, crash: 1, slow: 1 },
+    budget: { total: 0 },
   },
   {
     ...base,

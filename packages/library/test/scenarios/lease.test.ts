@@ -3,8 +3,7 @@ import { expect } from "vitest";
 import { lockKey } from "../../src/core/lock/keys.ts";
 import { decideRelease } from "../../src/core/lock/release.ts";
 import { decideRenew } from "../../src/core/lock/renew.ts";
-import type { LockRecord } from "../../src/core/lock/record.ts";
-import { strangerScope } from "./records.ts";
+import { lockRecordsOf, strangerScope } from "./records.ts";
 import { rejection } from "./settling.ts";
 import { scenario, track, within, type Client } from "./world.ts";
 
@@ -118,10 +117,7 @@ scenario("LS55 a renewal at exactly the end is too late [L18] [L39] [L53]", asyn
       continue;
     }
     expect(grant).toMatchObject({ token: 2, grantedAt: start + 30_000 });
-    const last = a.engine.commits.at(-1)?.writes.find(({ key }) => key[0] === "lock");
-    expect((last?.value as unknown as LockRecord).grants).toMatchObject([
-      { token: 2, state: "pending" },
-    ]);
+    expect(lockRecordsOf(a, name).at(-1)?.grants).toMatchObject([{ token: 2, state: "pending" }]);
     await world.clock.advance(200);
     expect(waits.value().token).toBe(2);
   }

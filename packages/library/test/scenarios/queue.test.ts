@@ -2,16 +2,9 @@ import { expect } from "vitest";
 
 import type { LockRecord } from "../../src/core/lock/record.ts";
 import { FakeClock } from "../../src/time/fake-clock.ts";
+import { lockRecordsOf } from "./records.ts";
 import { advanceTogether, rejection } from "./settling.ts";
 import { scenario, track, within, type Client, type World } from "./world.ts";
-
-/** Every state of a lock that these clients have stored, in the order of each one's commits. */
-function storedBy(clients: readonly Client[], name: string): readonly LockRecord[] {
-  return clients
-    .flatMap(({ engine }) => engine.commits.flatMap(({ writes }) => writes))
-    .filter(({ key }) => key[0] === "lock" && key[2] === name)
-    .map(({ value }) => value as unknown as LockRecord);
-}
 
 async function clients(world: World, count: number): Promise<readonly Client[]> {
   return Promise.all(Array.from({ length: count }, () => world.client()));
@@ -86,7 +79,7 @@ scenario("LS24 a release and the next grant are one commit [L20]", async (world)
   await within(world.clock, 200, second.value().release());
   await world.clock.advance(200);
   expect(third.value().token).toBe(3);
-  const states = storedBy([a, b, c], "n");
+  const states = [a, b, c].flatMap((client) => lockRecordsOf(client, "n"));
   expect(states.length).toBeGreaterThan(5);
   expect(states.map(({ grants }) => grants.length)).toEqual(states.map(() => 1));
   expect(a.events.at(-1)).toEqual({ event: "released", facts: { name: "n", token: 1 } });

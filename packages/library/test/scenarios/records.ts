@@ -1,6 +1,7 @@
 import type { Grant, LockRecord, Ticket } from "../../src/core/lock/record.ts";
 import type { LockScope } from "../../src/core/lock/scope.ts";
 import type { Json } from "../../src/core/scalars.ts";
+import type { Client } from "./world.ts";
 
 /** A stored lock record, free and untouched unless said. */
 export function storedLock(more: Partial<LockRecord>): Json {
@@ -56,6 +57,14 @@ export function storedTicket(now: number, number: number, more: Partial<Ticket> 
     size: 1,
     ...more,
   };
+}
+
+/** The lock records that a client has stored, in the order of its commits. */
+export function lockRecordsOf({ engine }: Client, name: string): readonly LockRecord[] {
+  return engine.commits
+    .flatMap(({ writes }) => writes)
+    .filter(({ key }) => key[0] === "lock" && key[2] === name)
+    .map(({ value }) => value as unknown as LockRecord);
 }
 
 /** The scope of decisions that a client outside the library would make. */

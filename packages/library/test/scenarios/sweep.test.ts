@@ -1,14 +1,14 @@
 import { expect } from "vitest";
 
 import { storedGrant, storedLock } from "./records.ts";
-import { scenario, type Client, type World } from "./world.ts";
+import { scenario, within, type Client } from "./world.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
 /** All stored records of the namespace but those of the audit. */
-async function recordCount(world: World, engine: Client["engine"]): Promise<number> {
+async function recordCount(engine: Client["engine"]): Promise<number> {
   let count = 0;
   for (const part of ["lock", "queue", "presence"]) {
     let after: string | undefined;
@@ -32,11 +32,11 @@ scenario("LS104 names used once leave nothing behind [L123]", async (world) => {
     Array.from({ length: 100 }, (_, index) => keeper.space.acquire(`active/${index}`)),
   );
   const claim = await keeper.space.claim("active/claim", "me", { lease: "2h" });
-  const before = await recordCount(world, keeper.engine);
+  const before = await recordCount(keeper.engine);
   expect(before).toBe(101);
   const isContended = (index: number): boolean => index % 10 === 1;
   const isAbandoned = (index: number): boolean => index % 10 === 2;
-  await Promise.all(
+  const uses = Promise.all(
     names.map(async (name, index) => {
       const client = isAbandoned(index) ? dying : user;
       const lease = await client.space.acquire(name, { lease: "30s", renew: "manual" });
@@ -46,17 +46,19 @@ scenario("LS104 names used once leave nothing behind [L123]", async (world) => {
       await (await waiting)?.release();
     }),
   );
+  await within(world.clock, 30_000, uses);
   dying.kill();
-  expect(await recordCount(world, keeper.engine)).toBeGreaterThan(1_100);
+  expect(await recordCount(keeper.engine)).toBeGreaterThan(1_100);
   await world.clock.advance(11 * minuteMs);
   const counts = await keeper.space.sweep();
   expect(counts).toMatchObject({ locks: 1_000 });
-  const after = await recordCount(world, keeper.engine);
+  const after = await recordCount(keeper.engine);
   expect(Math.abs(after - before)).toBeLessThanOrEqual(before / 100); // Within 1 % of the start.
   for (const lease of kept) lease.assertHeld();
   expect((await world.record("active/claim"))?.grants).toMatchObject([{ token: claim.token }]);
   expect(keeper.told("reclaimed")).toHaveLength(100); // The abandoned ones, each once.
   expect(await world.keys("audit")).toHaveLength(100);
+  await keeper.space.releaseClaim("active/claim", "me");
   await keeper.space.close();
   world.clock.stall(31 * dayMs);
   expect(await user.space.sweep()).toMatchObject({ audits: 100 });
@@ -101,7 +103,9 @@ scenario("LS106 a sweep and an acquire at once [L63] [L123] [L61]", async (world
   const [sweeper, user] = [await world.client(), await world.client()];
   let last = 0;
   let counter = 0;
-  for (let round = 0; round < 1_000; round += 1) {
+  // A commit to a file costs more; real processes race there as well.
+  const rounds = world.engine === "memory" ? 1_000 : 200;
+  for (let round = 0; round < rounds; round += 1) {
     const now = await world.now();
     counter += 1;
     const before = storedLock({ counter, touchedAt: now - hourMs });

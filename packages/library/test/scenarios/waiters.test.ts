@@ -2,6 +2,7 @@ import { expect } from "vitest";
 
 import type { LockRecord } from "../../src/core/lock/record.ts";
 import { FakeClock } from "../../src/time/fake-clock.ts";
+import { lockRecordsOf } from "./records.ts";
 import { advanceTogether } from "./settling.ts";
 import { scenario, track, within, type Client, type World } from "./world.ts";
 
@@ -151,10 +152,7 @@ scenario("LS41 an unconfirmed grant goes to the next at once [L22] [L24]", async
   expect(waiting.value().token).toBe(3);
   expect(waiting.value().grantedAt).toBeGreaterThanOrEqual(releasedAt + 5_000);
   expect(c.told("withdrawn")).toEqual([{ name: "n", token: 2, owner: "b" }]);
-  const states = c.engine.commits
-    .flatMap(({ writes }) => writes)
-    .filter(({ key }) => key[0] === "lock")
-    .map(({ value }) => value as unknown as LockRecord);
+  const states = lockRecordsOf(c, "n");
   // The commit that withdraws is the one that grants, and no lock-delay comes in between.
   const withdrawing = states.find(({ ended }) => ended.some(({ how }) => how === "withdrawn"));
   expect(withdrawing?.grants).toMatchObject([{ owner: "c", token: 3 }]);

@@ -55,7 +55,7 @@ export interface Client {
   /** Every event of the space, in order. */
   readonly events: readonly { readonly event: SpaceEventName; readonly facts: unknown }[];
   /** The facts of one kind of event. */
-  told<Event extends SpaceEventName>(event: Event): readonly unknown[];
+  readonly told: (event: SpaceEventName) => readonly unknown[];
   /** Ends the client without a word: nothing it would still send reaches the store. */
   kill(): void;
 }

@@ -23,6 +23,7 @@ export class Checker {
   readonly rare: Map<string, number> = new Map();
   readonly #tokens: Map<string, number> = new Map();
   readonly #beliefs: Set<Belief> = new Set();
+  /** Ended by force or resume: their holders may overlap with the next until they learn it (I9). */
   readonly #excused: Set<string> = new Set();
   commits = 0;
   grants = 0;
@@ -33,11 +34,6 @@ export class Checker {
 
   believe(belief: Belief): void {
     this.#beliefs.add(belief);
-  }
-
-  /** Two holders that a forced end or a resume has made overlap are allowed to (I9). */
-  excuse(token: string): void {
-    this.#excused.add(token);
   }
 
   /** A commit on the store. */
@@ -87,7 +83,7 @@ export class Checker {
       const clash = live.slice(i + 1).find((other) => conflicts(one.mode, other.mode));
       if (clash !== undefined) this.violations.push(`I4: ${name} has ${one.token}, ${clash.token}`);
     }
-    this.#noteEnds(old, record);
+    this.#noteEnds(key[2] as string, old, record);
   }
 
   #checkGrant(
@@ -108,16 +104,20 @@ export class Checker {
       this.grants += 1;
       if (grant.forced !== undefined) return;
       if (grant.token <= highest) this.violations.push(`I1: ${name} ${grant.token} again`);
-      const past = old?.queue.filter((ticket) => isPassed(ticket, grant, record)) ?? [];
+      const past = old?.queue.filter((ticket) => isPassed(ticket, grant, { old, record })) ?? [];
       if (past.length > 0) this.violations.push(`I12: ${name} ${grant.token} passed a ticket`);
     } else if (!isLive(earlier, now) && isLive(grant, now) && earlier.expiresAt <= now + 0) {
       this.violations.push(`I8: ${name} ${grant.token} lives again`);
     }
   }
 
-  #noteEnds(old: LockRecord | undefined, record: LockRecord): void {
+  #noteEnds(name: string, old: LockRecord | undefined, record: LockRecord): void {
     const known = new Set(old?.ended.map(({ id, how }) => `${id}${how}`));
-    for (const { id, how } of record.ended) if (!known.has(`${id}${how}`)) this.note(how);
+    for (const { id, how, token } of record.ended) {
+      if (known.has(`${id}${how}`)) continue;
+      this.note(how);
+      if (how === "forced" || how === "superseded") this.#excused.add(`${name}/${token}`);
+    }
   }
 }
 
@@ -126,8 +126,14 @@ function isLive(grant: Grant, now: number): boolean {
 }
 
 /** An earlier ticket that conflicts with a new grant and is still in the queue behind it. */
-function isPassed(ticket: LockRecord["queue"][number], grant: Grant, record: LockRecord): boolean {
+function isPassed(
+  ticket: LockRecord["queue"][number],
+  grant: Grant,
+  states: { readonly old: LockRecord | undefined; readonly record: LockRecord },
+): boolean {
+  const { old, record } = states;
+  if (grant.kind === "resumed") return false;
+  const own = old?.queue.find(({ id }) => id === grant.id)?.number ?? Infinity;
   const isStill = record.queue.some(({ id }) => id === ticket.id);
-  const isEarlier = grant.kind !== "resumed" && ticket.id !== grant.id;
-  return isStill && isEarlier && conflicts(ticket.mode, grant.mode);
+  return isStill && ticket.number < own && conflicts(ticket.mode, grant.mode);
 }

@@ -29,7 +29,9 @@ export class SimClock implements Clock {
   }
 
   timer(afterMs: DurationMs, fire: () => void): Timer {
-    return this.#world.timer(afterMs / this.#rate, () => this.run(fire));
+    // Rounded up, as a system's timers are: one that fires a hair early would be set again for ever.
+    const worldMs = Math.ceil((afterMs / this.#rate) * 1_000 + 1) / 1_000;
+    return this.#world.timer(worldMs, () => this.run(fire));
   }
 
   yield(fire: () => void): void {

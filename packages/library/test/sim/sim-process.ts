@@ -132,7 +132,7 @@ export class SimProcess {
   }
 
   async #act(space: Space): Promise<string> {
-    const { chance, checker } = this.#parts;
+    const { chance } = this.#parts;
     const name = chance.pick(names);
     const mode = chance.happens(0.3) ? "shared" : "exclusive";
     const choice = chance.below(20);
@@ -150,14 +150,10 @@ export class SimProcess {
     if (choice < 18) {
       const lease = await space.resume(name, "owner");
       if (lease === null) return "nothing to resume";
-      for (let token = lease.token - 3; token <= lease.token; token += 1) {
-        checker.excuse(`${name}/${token}`);
-      }
       return this.#hold(lease, name);
     }
     if (choice < 19) return `released ${await space.releaseClaim(name, "owner")}`;
     const { ended } = await space.forceRelease(name, { reason: "a drill" });
-    for (const { token } of ended) checker.excuse(`${name}/${token}`);
     return `forced ${ended.length}`;
   }
 

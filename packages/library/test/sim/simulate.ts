@@ -86,7 +86,8 @@ function disturb(chance: Chance, all: readonly SimProcess[], checker: Checker): 
   const victim = chance.pick(all);
   if (!victim.isAlive) return;
   const mishap = chance.pick(["pause", "pause", "cut", "cut", "wall", "die"] as const);
-  if (mishap === "die" && all.filter((each) => each.isAlive).length < all.length - 0) return;
+  // One death a run, so that enough others are left to notice it.
+  if (mishap === "die" && !all.every((each) => each.isAlive)) return;
   checker.note(mishap);
   victim.suffer(mishap);
 }

@@ -1,12 +1,15 @@
-import type { Decision, Snapshot } from "../decision.ts";
+import { isNeeds, type Decision, type Needs, type Snapshot } from "../decision.ts";
 import type { RecordKey } from "../key.ts";
 import type { DurationMs, EpochMs, Json } from "../scalars.ts";
 import { decodeLock, decodePage } from "./codec.ts";
 import { holderView } from "./denial.ts";
 import { lockKey, queueKey } from "./keys.ts";
-import type { Grant, LockRecord, Ticket } from "./record.ts";
+import { pageTicketsMax, type Grant, type LockRecord, type Ticket } from "./record.ts";
 import { blocksUntil, endForOthers } from "./validity.ts";
 import { queueShownMax, type LockState, type LockStatus } from "./views.ts";
+
+/** Pages of a queue that one status reads at most. */
+const pagesReadMax = 128;
 
 export interface StatusCommand {
   readonly namespace: string;
@@ -23,14 +26,54 @@ export function decideStatus(snapshot: Snapshot, command: StatusCommand): Decisi
   const scene = { now: snapshot.now, clockErrorMs: command.clockErrorMs, name };
   if (value === undefined) return { writes: [], outcome: statusOf(scene, undefined, []) };
   const record = decodeLock(key, value);
-  const { pages } = record;
-  if (pages === undefined || record.queue.length >= queueShownMax) {
-    return { writes: [], outcome: statusOf(scene, record, record.queue) };
+  const tickets = firstTickets(snapshot, command, record);
+  if ("needs" in tickets) return { needs: [key, ...tickets.needs] };
+  return { writes: [], outcome: statusOf(scene, record, tickets) };
+}
+
+/** The tickets of the record and of as many pages behind it as a status shows. */
+function firstTickets(
+  snapshot: Snapshot,
+  { namespace, name }: StatusCommand,
+  { queue, pages }: LockRecord,
+): readonly Ticket[] | Needs {
+  const tickets = [...queue];
+  if (pages === undefined) return tickets;
+  // Pages from which tickets have gone show less: more of them are read, up to the bound.
+  const last = Math.min(pages.last, pages.first + pagesReadMax - 1);
+  for (let page = pages.first; page <= last && tickets.length < queueShownMax; page += 1) {
+    const key = queueKey(namespace, name, page);
+    if (!snapshot.has(key)) {
+      const missing = Math.ceil((queueShownMax - tickets.length) / pageTicketsMax);
+      const count = Math.min(missing, last - page + 1);
+      return {
+        needs: Array.from({ length: count }, (_, i) => queueKey(namespace, name, page + i)),
+      };
+    }
+    tickets.push(...decodePage(key, snapshot.get(key)).tickets);
   }
-  const pageKey = queueKey(namespace, name, pages.first);
-  if (!snapshot.has(pageKey)) return { needs: [key, pageKey] };
-  const page = decodePage(pageKey, snapshot.get(pageKey));
-  return { writes: [], outcome: statusOf(scene, record, [...record.queue, ...page.tickets]) };
+  return tickets;
+}
+
+/** A lock as it looks, and when at the earliest its present holders keep nobody out any more. */
+export interface LockOutlook {
+  readonly status: LockStatus;
+  /** Lock-delays counted; null when nobody is kept out by a holder. */
+  readonly until: EpochMs | null;
+}
+
+/** The status and its end; writes nothing, like {@link decideStatus}. */
+export function decideOutlook(snapshot: Snapshot, command: StatusCommand): Decision<LockOutlook> {
+  const decision = decideStatus(snapshot, command);
+  if (isNeeds(decision)) return decision;
+  const key = lockKey(command.namespace, command.name);
+  const value = snapshot.get(key);
+  const grants = value === undefined ? [] : decodeLock(key, value).grants;
+  const ends = grants
+    .map((grant) => blocksUntil(grant, command.clockErrorMs))
+    .filter((end) => snapshot.now < end);
+  const until = ends.length === 0 ? null : Math.max(...ends);
+  return { writes: [], outcome: { status: decision.outcome, until } };
 }
 
 /** The status that one listed record gives; its queue shows what the record itself holds. */

@@ -169,7 +169,8 @@ export class Connection {
     const meta = new Map(rows.map(({ name, value }) => [name, value]));
     const found = meta.get("format");
     if (found !== undefined && found !== format) {
-      throw storeFailure(`the store has format ${String(found)}, and this version reads ${format}`);
+      const shown = JSON.stringify(found);
+      throw storeFailure(`the store has format ${shown}, and this version reads ${format}`);
     }
     const originMs = meta.get("origin");
     this.#stampMs = Number(meta.get("stamp") ?? 0);
