@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { GatedCommand } from "../src/cli/run/gated-command.ts";
 import { World } from "./world.ts";
 
-test("a gate whose wrapper goes away before it is opened never becomes the command [LS157]", async () => {
+test("a gate that is given up never becomes the command [LS157]", async () => {
   await using world = new World();
   const command = ["touch", world.path("touched")];
   const terms = { command, environment: process.env, isDetached: true };

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 import { describe, expect, test } from "vitest";
 
-import { World } from "./world.ts";
+import { World, timeout } from "./world.ts";
 
 const pages = [
   "main",
@@ -17,7 +17,7 @@ const pages = [
   "completion",
 ] as const;
 
-describe("help", () => {
+describe("help", { timeout }, () => {
   test.concurrent.for(pages)("of %s is as recorded, with examples", async (page, context) => {
     await using world = new World();
     const words = page === "main" ? ["--help"] : ["help", page];
@@ -56,7 +56,7 @@ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _leasehold; printf '%s\\n' "\${COMPRE
   return ended.stdout.split("\n").filter((word) => word !== "");
 }
 
-describe.concurrent("completion", () => {
+describe.concurrent("completion", { timeout }, () => {
   test("bash offers commands, options, and the values of options", async () => {
     expect(await offered("st")).toEqual(["status"]);
     expect(await offered("run", "--no")).toEqual(["--no-wait", "--note"]);

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 
 import { describe, expect, test } from "vitest";
 
-import { World, launcher, timed, until } from "./world.ts";
+import { World, launcher, timed, timeout, until } from "./world.ts";
 
 interface CodeRow {
   readonly title: string;
@@ -28,7 +28,7 @@ const codeRows: readonly CodeRow[] = [
   { title: "a name that begins with a dash", words: ["--", "-n", "--", "true"], code: 0 },
 ];
 
-describe("exit codes of run", () => {
+describe("exit codes of run", { timeout }, () => {
   test.concurrent.for(codeRows)("$title ends with $code", async ({ words, code }) => {
     await using world = new World();
     writeFileSync(world.path("broken"), "#!/no/such/interpreter\n", { mode: 0o755 });
@@ -47,8 +47,8 @@ describe("exit codes of run", () => {
   });
 });
 
-describe.concurrent("a lock that is held", () => {
-  test("--no-wait ends with 75 at once and says who, since when, until when (case 094) [LS158]", async () => {
+describe.concurrent("a lock that is held", { timeout }, () => {
+  test("--no-wait ends with 75 and says who, and until when (case 094)", async () => {
     await using world = new World();
     const space = await world.openSpace();
     const lease = await space.acquire("job", { owner: "somebody" });
@@ -129,8 +129,8 @@ describe.concurrent("a lock that is held", () => {
   });
 });
 
-describe.concurrent("what the command gets", () => {
-  test("name, token, lease id, store and namespace are in its environment, the token rises", async () => {
+describe.concurrent("what the command gets", { timeout }, () => {
+  test("name, token, lease id, store and namespace in its environment", async () => {
     await using world = new World();
     const names = ["NAME", "TOKEN", "LEASE_ID", "STORE", "NAMESPACE"];
     const line = names.map((name) => `echo "$LEASEHOLD_${name}"`).join(";");
@@ -157,7 +157,7 @@ describe.concurrent("what the command gets", () => {
     expect(ended.stdout).not.toContain("NODE_CHANNEL");
   });
 
-  test("it leads a session of its own; in the foreground it stays in that of the wrapper", async () => {
+  test("it leads a session of its own, but not in the foreground", async () => {
     await using world = new World();
     const line = "cut -d' ' -f1,5,6 /proc/$$/stat";
     const own = await world.run(["run", "job", "--", "sh", "-c", line]);
@@ -186,7 +186,7 @@ describe.concurrent("what the command gets", () => {
   });
 });
 
-describe.concurrent("run --json", () => {
+describe.concurrent("run --json", { timeout }, () => {
   test("tells events as lines on standard error and leaves standard output alone", async () => {
     await using world = new World();
     const space = await world.openSpace();

@@ -4,9 +4,9 @@ import { fileURLToPath } from "node:url";
 
 import { describe, expect, test } from "vitest";
 
-import { World, isAlive } from "./world.ts";
+import { World, isAlive, timeout } from "./world.ts";
 
-describe.concurrent("the default store", () => {
+describe.concurrent("the default store", { timeout }, () => {
   test("is a file in XDG_STATE_HOME, in a folder of the owner's alone", async () => {
     await using world = new World();
     const env = { LEASEHOLD_STORE: undefined, XDG_STATE_HOME: world.path("state") };
@@ -39,7 +39,7 @@ describe.concurrent("the default store", () => {
   });
 });
 
-describe.concurrent("doctor", () => {
+describe.concurrent("doctor", { timeout }, () => {
   test("finds a fresh store sound, in lines and in JSON", async () => {
     await using world = new World();
     const ended = await world.run(["doctor"]);
@@ -76,7 +76,7 @@ describe.concurrent("doctor", () => {
   });
 });
 
-test("a launcher that is killed ends the wrapper and the command", async () => {
+test("a launcher that is killed ends the wrapper and the command", { timeout }, async () => {
   await using world = new World();
   const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
   const script = world.script("work", "echo $$ > pid; sleep 60");

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 
 import { describe, expect, test } from "vitest";
 
-import { World } from "./world.ts";
+import { World, timeout } from "./world.ts";
 
 interface RefusedRow {
   readonly title: string;
@@ -96,7 +96,7 @@ const refusedRows: readonly RefusedRow[] = [
   { title: "too many names", words: ["status", "a", "b"], names: ["status", ""] },
 ];
 
-describe("wrong usage ends with 64 before anything is written", () => {
+describe("wrong usage ends with 64 before anything is written", { timeout }, () => {
   test.concurrent.for(refusedRows)("$title", async ({ words, names }) => {
     await using world = new World();
     const ended = await world.run(words);
@@ -124,7 +124,7 @@ const names = [
   "x".repeat(1024),
 ];
 
-test("unusual names are distinct, ordinary names (case 110)", async () => {
+test("unusual names are distinct, ordinary names (case 110)", { timeout }, async () => {
   await using world = new World();
   const runs = await Promise.all(
     names.map((name) => world.run(["run", name, "--", "sh", "-c", `printf %s "$LEASEHOLD_NAME"`])),
@@ -136,7 +136,7 @@ test("unusual names are distinct, ordinary names (case 110)", async () => {
   expect(locks.every(({ counter }) => counter === 1)).toBe(true);
 });
 
-test("a lease of zero means the default, one that is too long is capped", async () => {
+test("a lease of zero means the default, one that is too long is capped", { timeout }, async () => {
   await using world = new World();
   const leaseOf = async (lease: string): Promise<number> => {
     const ended = await world.run(["run", "job", "--json", "--lease", lease, "--", "true"]);

@@ -11,8 +11,10 @@ import { open } from "leasehold";
 export const launcher: string = fileURLToPath(new URL("../bin/leasehold.js", import.meta.url));
 
 /** A test waits this long for something that ought to happen much sooner. */
-const patienceMs = 15_000;
+const patienceMs = 30_000;
 const lookMs = 10;
+/** For tests with several such waits; they run beside each other, and beside those of others. */
+export const timeout = 90_000;
 
 /** What a command printed and how it ended. */
 export interface Ended {

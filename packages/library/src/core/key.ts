@@ -29,7 +29,7 @@ export function decodeKey(text: string): RecordKey {
  * `parts` are complete; `partial` is the beginning of the next part, `""` for all of them.
  */
 export function encodePrefix(parts: RecordKey, partial: string): string {
-  return `${encodeKey(parts)}/${escapePart(partial)}`;
+  return parts.length === 0 ? escapePart(partial) : `${encodeKey(parts)}/${escapePart(partial)}`;
 }
 
 /** A number as 16 digits, so that the order of the texts is the order of the numbers. */

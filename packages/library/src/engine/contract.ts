@@ -80,7 +80,8 @@ export interface Engine {
   /** Lists records in the order of their stored keys; never decides. */
   scan(prefix: RecordKey, page: PageRequest, options: CallOptions): Promise<Page>;
   /**
-   * Tells of commits on keys that begin with `prefix`, until the signal fires or the engine closes.
+   * Tells of commits on keys that begin with `prefix`, from the call on, until the signal fires or
+   *  the engine closes. The first hint may tell of nothing; watching a closed engine throws.
    */
   watch(prefix: RecordKey, options: { readonly signal: AbortSignal }): AsyncIterable<KeyHint>;
   /** Idempotent; calls under way are settled first, later ones are refused with `SPACE_CLOSED`. */

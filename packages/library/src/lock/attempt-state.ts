@@ -101,7 +101,8 @@ export function onTicketAnswer(facts: AttemptFacts, answer: TicketAnswer): Attem
   if (facts.phase === "settled") return lateAnswer(facts, answer.kind === "granted");
   const answered: AttemptFacts = { ...facts, wasAnswered: true };
   if (answer.kind === "granted") return settle(answered, { do: "grant", grant: answer.grant });
-  if (facts.phase === "leaving") return timedOut(answered);
+  // What is gone from the store needs no cancel.
+  if (facts.phase === "leaving") return timedOut({ ...answered, mayBeStored: false });
   return askAnew(answered, answer.how);
 }
 

@@ -90,7 +90,7 @@ export class EngineCalls {
       const sentAtMs = clock.monotonicMs();
       try {
         const isRepeat = wasUnknown;
-        // oxlint-disable-next-line no-await-in-loop -- attempts follow each other, bounded by the deadline
+        // oxlint-disable-next-line no-await-in-loop -- bounded by the deadline
         const outcome = await engine.transact(
           keys,
           (snapshot) => decide(snapshot, isRepeat),

@@ -182,6 +182,10 @@ export class LeaseHandle implements Lease, RenewedLease {
     this.#host.context.events.emit("unverified", { name: this.name, token: this.token, gapMs });
   }
 
+  closeWithSpace(): void {
+    this.#loss ??= { reason: "closed" };
+  }
+
   /** Ends the lease for its holder; final (I10). */
   lose(loss: Loss): void {
     if (isOver(this.#facts)) return;
@@ -229,18 +233,19 @@ export class LeaseHandle implements Lease, RenewedLease {
       const command = this.#nextChange(change);
       const sentAtMs = clock.monotonicMs();
       try {
-        // oxlint-disable-next-line no-await-in-loop -- attempts follow each other, bounded by the deadline
+        // oxlint-disable-next-line no-await-in-loop -- bounded by the deadline
         const answered = await calls.once(keys, (snapshot) => decideRenew(snapshot, command), {
           deadlineMs,
         });
-        // oxlint-disable-next-line no-await-in-loop -- the last step of the attempt that was answered
+        // oxlint-disable-next-line no-await-in-loop -- the end of the attempt
         return await this.#renewed(answered.outcome.result, answered.outcome.now);
       } catch (error) {
         if (!(error instanceof EngineUnavailableError)) throw error;
         this.#facts = changeFailed(this.#facts, error.outcome);
         this.#arm();
         const pauseMs = calls.pauseMs(attempt);
-        if (!isRepeated || sentAtMs + pauseMs >= deadlineMs) throw error;
+        const isWorthwhile = isRepeated && (error.isTransient || error.outcome === "unknown");
+        if (!isWorthwhile || sentAtMs + pauseMs >= deadlineMs) throw error;
         // oxlint-disable-next-line no-await-in-loop -- the pause between two attempts
         await calls.pause(pauseMs, {});
       }

@@ -12,6 +12,8 @@ export interface RenewedLease extends AsyncDisposable {
   readonly maxHoldAtMs: MonotonicMs;
   /** One automatic renewal; never throws. */
   keep(): Promise<void>;
+  /** Notes that the lease ends because its space closes; the release follows. */
+  closeWithSpace(): void;
   /** Makes a held lease unverified. */
   suspend(gapMs: DurationMs): void;
 }

@@ -240,9 +240,9 @@ export class LockSpace implements Space {
     checkKnown("options", options, ["to", "reason"], "raiseFloor");
     const bounds = { least: 0, most: Number.MAX_SAFE_INTEGER };
     const to = checkInteger("to", options.to, bounds);
-    checkNote("reason", options.reason, 1);
+    const reason = checkNote("reason", options.reason, 1);
     this.#assertWritable("raiseFloor");
-    return this.#sweeper.raiseFloor(to);
+    return this.#sweeper.raiseFloor(to, reason);
   }
 
   on<Event extends SpaceEventName>(
@@ -277,6 +277,7 @@ export class LockSpace implements Space {
     const hadPresence = this.#room.hasPresence;
     this.#room.close(isTicketKept);
     const leases = this.#keeper.leases;
+    for (const lease of leases) lease.closeWithSpace();
     this.#keeper.close();
     const work = this.#windDown(leases, hadPresence && !isTicketKept);
     const over = this.#calls.pause(graceMs, { isBackground: false });

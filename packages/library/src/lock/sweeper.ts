@@ -67,7 +67,7 @@ export class Sweeper {
   }
 
   /** Raises the floor first, then every existing counter (L65). */
-  async raiseFloor(to: number): Promise<number> {
+  async raiseFloor(to: number, reason: string): Promise<number> {
     const { scope } = this.#context;
     const command = { scope, to };
     const { outcome: floor } = await this.#calls.plain(
@@ -77,17 +77,19 @@ export class Sweeper {
     );
     const everything = { budget: Infinity, stop: this.#stop.signal };
     await this.#pages(["lock", scope.namespace], everything, async (page) => {
-      await Promise.all(page.records.map(({ key }) => this.#raise(key[2] as string, floor)));
+      await Promise.all(
+        page.records.map(({ key }) => this.#raise(key[2] as string, floor, reason)),
+      );
       return 0;
     });
     return floor;
   }
 
-  async #raise(name: string, to: number): Promise<void> {
+  async #raise(name: string, to: number, reason: string): Promise<void> {
     const { scope } = this.#context;
     await this.#calls.untilAnswered(
       [lockKey(scope.namespace, name)],
-      (snapshot) => decideRaiseCounter(snapshot, { scope, name, to }),
+      (snapshot) => decideRaiseCounter(snapshot, { scope, name, to, reason }),
       { deadlineMs: this.#calls.deadlineMs() },
     );
   }

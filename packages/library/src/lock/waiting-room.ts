@@ -100,6 +100,8 @@ export class WaitingRoom implements WaiterHost {
         // Polling goes on by itself; the next waiter listens again.
         this.#isWatching = false;
       });
+    // What was granted before the watch began has no hint to come (L35).
+    for (const room of this.#rooms.values()) room.lookNow();
   }
 
   async #listen(): Promise<void> {

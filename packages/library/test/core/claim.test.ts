@@ -10,7 +10,11 @@ describe("resume", () => {
     const world = claimed({ note: "n" });
     world.now += 1_000;
     expect(world.resume("B", "r1", "o")).toMatchObject({
-      ...{ id: "r1", token: 2, kind: "resumed", leaseMs: 30_000, expiresAt: start + 31_000 },
+      id: "r1",
+      token: 2,
+      kind: "resumed",
+      leaseMs: 3e4,
+      expiresAt: start + 31e3,
     });
     expect(world.grants()).toBe("r1:2:held");
     expect(world.lock().grants[0]).toMatchObject({ presence: "B", note: "n", owner: "o" });
@@ -118,7 +122,10 @@ describe("resume", () => {
 
   test("under an ended attempt gives null, though its advance forgets the entry [L16] [I6]", () => {
     const ended = ["r1", "x1", "x2", "x3"].map((id) => ({
-      ...{ id, token: 0, how: "superseded" as const, at: start },
+      id,
+      token: 0,
+      how: "superseded" as const,
+      at: start,
     }));
     const shared = { mode: "shared", state: "pending", spanMs: 5_000 } as const;
     const world = new World().withLock({

@@ -9,7 +9,13 @@ describe("a forced release", () => {
     expect(world.commits).toBe(1);
     expect(world.grants()).toBe("b1:2:pending");
     expect(world.get(["audit", "ns", "lock", "a", "0000000000000001", "forced"])).toMatchObject({
-      ...{ kind: "forced", by: { host: "h", pid: 1 }, reason: "stuck", token: 1 },
+      kind: "forced",
+      by: {
+        host: "h",
+        pid: 1,
+      },
+      reason: "stuck",
+      token: 1,
     });
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { decideRelease } from "../../src/core/lock/release.ts";
 import { decideRenew } from "../../src/core/lock/renew.ts";
 import { grantOf, start, ticketOf, World } from "./world.ts";
 
@@ -9,7 +10,13 @@ describe("a renewal", () => {
     { title: "set to less", how: "set", lengthMs: 2_000, end: 12_000, leaseMs: 2_000 },
     { title: "extend by less", how: "extend", lengthMs: 5_000, end: 30_000, leaseMs: 30_000 },
     { title: "extend by more", how: "extend", lengthMs: 60_000, end: 70_000, leaseMs: 30_000 },
-    { title: "set to the present length", how: "set", lengthMs: null, end: 40_000, leaseMs: 30_000 },
+    {
+      title: "set to the present length",
+      how: "set",
+      lengthMs: null,
+      end: 40_000,
+      leaseMs: 30_000,
+    },
   ] as const;
   test.each(rows)("$title [L38] [LS52] [LS53] [I31]", ({ how, lengthMs, end, leaseMs }) => {
     const world = new World().withLock({ grants: [grantOf("a1")] });
@@ -27,8 +34,13 @@ describe("a renewal", () => {
     const world = new World().withLock({ grants: [grantOf("a1")] });
     const shortening = world.prepare((snapshot) =>
       decideRenew(snapshot, {
-        ...{ scope: world.scope("A"), name: "a", id: "a1", token: 1, change: 1 },
-        ...{ how: "set", lengthMs: 2_000 },
+        scope: world.scope("A"),
+        name: "a",
+        id: "a1",
+        token: 1,
+        change: 1,
+        how: "set",
+        lengthMs: 2e3,
       }),
     );
     world.renew("A", "a1", { how: "extend", lengthMs: 10_000, change: 2 });
@@ -86,7 +98,13 @@ describe("a renewal", () => {
     world.acquire("B", "b1");
     world.force("X", { reason: "stuck" });
     expect(world.renew("B", "b1", { token: 2 })).toEqual({
-      ...{ kind: "lost", how: "forced", reason: "stuck", by: { host: "h", pid: 1 } },
+      kind: "lost",
+      how: "forced",
+      reason: "stuck",
+      by: {
+        host: "h",
+        pid: 1,
+      },
       isRewind: false,
     });
   });
@@ -103,7 +121,9 @@ describe("a renewal", () => {
   test("that finds the counter below its token raises it [L64] [LS107]", () => {
     const world = new World().withLock({ counter: 2 });
     expect(world.renew("A", "a1", { token: 5 })).toEqual({
-      ...{ kind: "lost", how: "missing", isRewind: true },
+      kind: "lost",
+      how: "missing",
+      isRewind: true,
     });
     expect(world.lock().counter).toBe(5);
     expect(world.audits()).toEqual(["5:raised"]);
@@ -116,7 +136,9 @@ describe("a renewal", () => {
     const swept = new World();
     swept.put(["floor", "ns"], { v: 1, floor: 5 });
     expect(swept.renew("A", "a1", { token: 5 })).toEqual({
-      ...{ kind: "lost", how: "missing", isRewind: false },
+      kind: "lost",
+      how: "missing",
+      isRewind: false,
     });
     expect(swept.written).toEqual([]);
   });
@@ -156,6 +178,25 @@ describe("a release", () => {
     expect(world.release("A", "a1")).toBe(false);
     expect(world.release("A", "guess")).toBe(false);
     expect(world.text()).toBe(before);
+  });
+
+  test("repeated after an unknown outcome finds that it had freed the lock [L117] [LS59]", () => {
+    const world = new World().withLock({ grants: [grantOf("a1")] });
+    const release = (id: string): boolean =>
+      world.apply((snapshot) =>
+        decideRelease(snapshot, {
+          scope: world.scope("A"),
+          name: "a",
+          id,
+          how: "released",
+          isRepeat: true,
+        }),
+      ).result;
+    expect(release("a1")).toBe(true);
+    expect(release("a1")).toBe(true);
+    world.acquire("A", "a2");
+    world.force("X");
+    expect(release("a2")).toBe(false);
   });
 
   test("of its own lapsed grant ends its lock-delay and gives false [L47] [LS58] [LS93]", () => {
@@ -212,8 +253,18 @@ describe("a release", () => {
     world.release("A", "a1");
     expect(world.audits()).toEqual(["1:released"]);
     expect(world.get(["audit", "ns", "lock", "a", "0000000000000001", "released"])).toMatchObject({
-      ...{ name: "a", at: start, token: 1, owner: "A", heldMs: 0 },
-      also: [{ token: 2, kind: "granted", owner: "B" }],
+      name: "a",
+      at: start,
+      token: 1,
+      owner: "A",
+      heldMs: 0,
+      also: [
+        {
+          token: 2,
+          kind: "granted",
+          owner: "B",
+        },
+      ],
     });
   });
 

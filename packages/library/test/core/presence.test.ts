@@ -106,7 +106,12 @@ describe("passing over", () => {
     expect(world.queue()).toBe("s4 s5");
     world.look("S5", ["s5", 6]);
     expect(world.queue()).toBe("");
-    expect(world.lock().grants.map(({ id }) => id).join(" ")).toBe("s0 s1 s2 s3 s4 s5");
+    expect(
+      world
+        .lock()
+        .grants.map(({ id }) => id)
+        .join(" "),
+    ).toBe("s0 s1 s2 s3 s4 s5");
   });
 });
 
@@ -116,7 +121,10 @@ describe("the presence of a space", () => {
     const scope = world.scope("A");
     expect(world.apply((snapshot) => decidePresence(snapshot, scope))).toBe(start + 15_000);
     expect(world.get(["presence", "ns", "A"])).toEqual({
-      ...{ v: 1, actor, aliveUntil: start + 15_000, spanMs: 15_000 },
+      v: 1,
+      actor,
+      aliveUntil: start + 15e3,
+      spanMs: 15e3,
     });
     world.apply((snapshot) => decideAbsence(snapshot, scope));
     expect(world.keys("presence")).toEqual([]);

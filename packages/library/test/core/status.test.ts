@@ -14,8 +14,16 @@ describe("status", () => {
   test("of an untouched name is free with token 0 and leaves no record [L107] [LS1]", () => {
     const world = new World();
     expect(statusIn(world)).toEqual({
-      ...{ name: "a", state: "free", mode: null, token: 0, counter: 0, holders: [] },
-      ...{ depth: 0, queue: [], now: start, authoritative: false },
+      name: "a",
+      state: "free",
+      mode: null,
+      token: 0,
+      counter: 0,
+      holders: [],
+      depth: 0,
+      queue: [],
+      now: start,
+      authoritative: false,
     });
     expect(world.keys("lock")).toEqual([]);
   });
@@ -113,7 +121,10 @@ describe("status", () => {
     const value = world.get(["lock", "ns", "b/c"]) ?? null;
     const scene = { now: start, clockErrorMs: 0 };
     expect(statusOfRecord(["lock", "ns", "b/c"], value, scene)).toMatchObject({
-      ...{ name: "b/c", state: "held", limit: 3, depth: 0 },
+      name: "b/c",
+      state: "held",
+      limit: 3,
+      depth: 0,
     });
   });
 });

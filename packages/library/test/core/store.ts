@@ -101,7 +101,7 @@ export class TestStore {
 
   /** All records as one text, to show that nothing has changed. */
   text(): string {
-    return JSON.stringify([...this.#records].sort(([one], [other]) => (one < other ? -1 : 1)));
+    return JSON.stringify([...this.#records].toSorted(([one], [other]) => (one < other ? -1 : 1)));
   }
 
   keys(kind: string): readonly string[] {
@@ -155,10 +155,10 @@ function checkLock(record: LockRecord, now: EpochMs): void {
   assert.ok(record.ended.length <= 4, "at most four ended attempts are remembered");
 }
 
-export function deepFreeze<Value extends Json>(value: Value): Value {
+function deepFreeze<Value extends Json>(value: Value): Value {
   if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);
-    for (const member of Object.values(value)) deepFreeze(member as Json);
+    for (const member of Object.values(value)) deepFreeze(member);
   }
   return value;
 }

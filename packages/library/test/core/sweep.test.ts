@@ -13,7 +13,6 @@ import {
   sweepVerdict,
   type SweepResult,
 } from "../../src/core/lock/sweep.ts";
-import type { Json } from "../../src/core/scalars.ts";
 import { acquireOf, actor, grantOf, lockOf, start, ticketOf, World } from "./world.ts";
 
 const day = 86_400_000;
@@ -46,7 +45,12 @@ describe("the verdict of the sweep", () => {
       after: 630_000,
       verdict: "delete",
     },
-    { title: "claim lapsed 1 h ago", record: lockOf({ grants: [claim] }), after: 3_630_000, verdict: "keep" },
+    {
+      title: "claim lapsed 1 h ago",
+      record: lockOf({ grants: [claim] }),
+      after: 3_630_000,
+      verdict: "keep",
+    },
     {
       title: "claim lapsed for a day",
       record: lockOf({ grants: [claim] }),
@@ -76,7 +80,9 @@ describe("the verdict of the sweep", () => {
     },
     {
       title: "lock-delay still running",
-      record: lockOf({ grants: [grantOf("a1", { expiresAt: start + 590_000, lockDelayMs: 60_000 })] }),
+      record: lockOf({
+        grants: [grantOf("a1", { expiresAt: start + 590_000, lockDelayMs: 60_000 })],
+      }),
       after: 600_000,
       verdict: "keep",
     },
@@ -183,9 +189,8 @@ describe("raising the floor", () => {
     const raise = (to: number): number =>
       world.apply((snapshot) => decideRaiseFloor(snapshot, { scope: world.scope("S"), to }));
     const raiseCounter = (to: number, name: string): number =>
-      world.apply((snapshot) =>
-        decideRaiseCounter(snapshot, { scope: world.scope("S"), to, name }),
-      ).result;
+      world.apply((snapshot) => decideRaiseCounter(snapshot, { scope: world.scope("S"), to, name }))
+        .result;
     expect(raise(900)).toBe(900);
     expect(raise(800)).toBe(900);
     expect(world.written).toEqual(["floor/ns"]);
@@ -216,7 +221,7 @@ describe("raising the floor", () => {
 describe("stored pages", () => {
   test("that cannot be read fail the decision that needs them [L118]", () => {
     const world = new World().withLock({ pages: { first: 1, last: 1, depth: 1, exclusive: 1 } });
-    world.put(queueKey("ns", "a", 1), { v: 1, tickets: "none" } as Json);
+    world.put(queueKey("ns", "a", 1), { v: 1, tickets: "none" });
     const corrupt = expect.objectContaining({ code: "RECORD_CORRUPT" });
     expect(() => world.acquire("A", "a1")).toThrow(corrupt);
   });

@@ -68,7 +68,21 @@ describe("durations", () => {
     expect(Object.is(parseDuration("lease", value), ms)).toBe(true);
   });
 
-  const bad = ["5x", "", "s", "1e3s", " 1s", "1 s", "1s ", "+1s", ".5s", NaN, true, null, undefined];
+  const bad = [
+    "5x",
+    "",
+    "s",
+    "1e3s",
+    " 1s",
+    "1 s",
+    "1s ",
+    "+1s",
+    ".5s",
+    NaN,
+    true,
+    null,
+    undefined,
+  ];
   test.each([...bad, 10n, {}, [5], Infinity, -Infinity])("%s is refused [L3] [LS11]", (value) => {
     expect(() => parseDuration("lease", value)).toThrow(refused);
   });
@@ -96,12 +110,22 @@ describe("names", () => {
     expect(() => checkName("name", value)).toThrow(refused);
   });
 
-  const good = ["   ", "/", "a//b", ".", "..", "\u00e4", "a\u0308", "é".repeat(512), "😀".repeat(256)];
+  const good = [
+    "   ",
+    "/",
+    "a//b",
+    ".",
+    "..",
+    "\u00e4",
+    "a\u0308",
+    "é".repeat(512),
+    "😀".repeat(256),
+  ];
   test.each(good)("%j is an ordinary name of its own [L1] [L2] [LS9]", (value) => {
     expect(checkName("name", value)).toBe(value);
   });
 
-  test("a refusal says parameter, position and limit [L1] [L7]", () => {
+  test("a refusal says parameter, position and limit [L1]", () => {
     expect(() => checkName("requests", bytes1025, 3)).toThrow(
       expect.objectContaining({ parameter: "requests", position: 3, limit: 1024 }),
     );

@@ -18,7 +18,7 @@ import { TestStore } from "./store.ts";
 export const start = 1_700_000_000_000;
 export const actor = Object.freeze({ host: "h", pid: 1 });
 
-export function scopeOf(presence: string, more: Partial<LockScope> = {}): LockScope {
+function scopeOf(presence: string, more: Partial<LockScope> = {}): LockScope {
   return {
     namespace: "ns",
     presence,
@@ -122,7 +122,7 @@ export class World extends TestStore {
   }
 
   withPresence(id: string, aliveUntil = start + 15_000): this {
-    this.put(["presence", "ns", id], { v: 1, actor, aliveUntil, spanMs: 15_000 } as Json);
+    this.put(["presence", "ns", id], { v: 1, actor, aliveUntil, spanMs: 15_000 });
     return this;
   }
 

@@ -155,6 +155,26 @@ test("a conflict is decided again on what was found, before newer calls", async 
   expect(driver.batches[1]?.map((unit) => unit.readRevisions)).toEqual([[9], [-1], [-2]]);
 });
 
+test("a decision made again is compared on what it then reads alone", async () => {
+  const { engine, driver } = setup();
+  driver.scripts.push(() => [
+    [
+      { text: "1", revision: 4 },
+      { text: null, revision: 0 },
+    ],
+  ]);
+  const call = engine.transact(
+    [a],
+    (seen) => {
+      if (seen.get(a) === undefined && !seen.has(b)) return { needs: [b] };
+      return { writes: [], outcome: seen.has(b) };
+    },
+    {},
+  );
+  expect(await call).toBe(false);
+  expect(driver.batches.map(([unit]) => unit?.readKeys)).toEqual([["a", "b"], ["a"]]);
+});
+
 test("a throw and an outcome without writes are checked before they are given", async () => {
   const { engine, driver } = setup();
   driver.scripts.push(() => [[{ text: "5", revision: 3 }], [{ text: "5", revision: 3 }]]);

@@ -15,9 +15,9 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { RecordKey } from "../../src/core/key.ts";
 import type { Engine } from "../../src/engine/contract.ts";
 import { Connection } from "../../src/engines/sqlite/connection.ts";
-import { openSqlite, removeStaleBells } from "../../src/engines/sqlite/index.ts";
+import { openSqlite } from "../../src/engines/sqlite/index.ts";
 import type { SqliteOptions } from "../../src/engines/sqlite/index.ts";
-import { get, increment, put } from "../../src/testing/contract-world.ts";
+import { engineTime, get, increment, put } from "../../src/testing/contract-world.ts";
 import { systemClock } from "../../src/time/system-clock.ts";
 import { createSystemEntropy } from "../../src/time/system-entropy.ts";
 import { scratchFolder } from "./scratch-folder.ts";
@@ -94,6 +94,21 @@ describe.each(["worker", "caller"] as const)("a file that goes away, thread %s",
     await expect(get(engine, key)).rejects.toMatchObject({ outcome: "none", isTransient: true });
     expect(await get(engine, key)).toBe("other");
   });
+});
+
+test("what was decided before the store was opened anew is decided again in its time", async () => {
+  const hourMs = 3_600_000;
+  const other = await openSqlite(join(folder.path, "other.db"));
+  await other.close();
+  const database = new DatabaseSync(join(folder.path, "other.db"));
+  database.exec(`UPDATE leasehold_meta SET value = value + ${hourMs} WHERE name = 'origin'`);
+  database.close();
+  const engine = await open();
+  const before = await engineTime(engine);
+  for (const ending of ["-wal", "-shm"]) rmSync(path + ending, { force: true });
+  renameSync(join(folder.path, "other.db"), path);
+  await expect(engineTime(engine)).rejects.toMatchObject({ outcome: "none" });
+  expect(await engineTime(engine)).toBeGreaterThanOrEqual(before + hourMs);
 });
 
 describe("what cannot be opened", () => {
@@ -245,10 +260,12 @@ describe("hints from another client", () => {
     expect((await told).value?.key).toEqual(presence);
   });
 
-  test("left-over bells are removed, those of the living stay", () => {
+  test("a presence that is deleted takes its bell along; those of the living stay", async () => {
     mkdirSync(bells());
     for (const name of ["dead", "live"]) writeFileSync(join(bells(), name), "");
-    expect(removeStaleBells(path, (id) => id === "live")).toBe(1);
+    const sweeper = await open();
+    await put(sweeper, ["presence", "ns", "dead"], 1);
+    await put(sweeper, ["presence", "ns", "dead"], null);
     expect(readdirSync(bells())).toEqual(["live"]);
   });
 });

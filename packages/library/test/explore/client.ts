@@ -68,7 +68,9 @@ function afterReply(
       const attempt = null;
       return grant === null ? { ...idle, attempt } : granted({ ...idle, attempt }, grant, about);
     }
-    default:
+    case "force":
+    case "presence":
+    case "releaseClaim":
       return idle;
   }
 }
@@ -106,7 +108,12 @@ function onTicketReply(
 }
 
 /** The engine call of a command has failed. */
-export function onFailure(client: Client, command: Command, sight: Sight, failure: Failure): Client {
+export function onFailure(
+  client: Client,
+  command: Command,
+  sight: Sight,
+  failure: Failure,
+): Client {
   return withoutSettled(afterFailure(client, command, sight, failure));
 }
 
@@ -130,7 +137,13 @@ function afterFailure(client: Client, command: Command, sight: Sight, failure: F
     }
     case "resume":
       return { ...idle, attempt: null };
-    default:
+    case "cancel":
+    case "force":
+    case "leave":
+    case "look":
+    case "presence":
+    case "release":
+    case "releaseClaim":
       // Looks, cancels, releases and final decisions are sent again until they are answered.
       return idle;
   }

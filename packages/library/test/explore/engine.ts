@@ -1,4 +1,10 @@
-import { isNeeds, type Decide, type Decided, type Snapshot, type Write } from "../../src/core/decision.ts";
+import {
+  isNeeds,
+  type Decide,
+  type Decided,
+  type Snapshot,
+  type Write,
+} from "../../src/core/decision.ts";
 import type { Effects, Outcome } from "../../src/core/lock/draft.ts";
 import type { Grant, LockRecord, PresenceRecord } from "../../src/core/lock/record.ts";
 import type { LockScope } from "../../src/core/lock/scope.ts";
@@ -10,8 +16,8 @@ import type { Command, Packet, Read, Script, State, Store, World } from "./state
 
 /** The engine of the small worlds: one lock, its floor and the presences; time is in the state. */
 
-export const actor = Object.freeze({ host: "h", pid: 1 });
-export const namespace = "n";
+const actor = Object.freeze({ host: "h", pid: 1 });
+const namespace = "n";
 export const lockName = "l";
 
 export interface Made {
@@ -71,17 +77,22 @@ export function isUnchanged(machine: Machine, store: Store, reads: readonly Read
 }
 
 function written(store: Store, writes: readonly Write[]): Store {
-  let next = store;
+  const next: { -readonly [Part in keyof Store]: Store[Part] } = { ...store };
   for (const { key, value } of writes) {
-    const record = value ?? undefined;
-    if (key[0] === "lock") next = { ...next, lock: record as unknown as LockRecord | undefined };
-    else if (key[0] === "floor") next = { ...next, floor: record as unknown as Store["floor"] };
-    else {
-      const presences = { ...next.presences, [key[2] as string]: record as PresenceRecord | undefined };
-      next = { ...next, presences: presences as Store["presences"] };
-    }
+    const record = (value ?? undefined) as unknown;
+    if (key[0] === "lock") next.lock = record as LockRecord | undefined;
+    else if (key[0] === "floor") next.floor = record as Store["floor"];
+    else next.presences = withPresence(next.presences, key[2] as string, record);
   }
   return next;
+}
+
+function withPresence(
+  presences: Store["presences"],
+  id: string,
+  record: unknown,
+): Store["presences"] {
+  return { ...presences, [id]: record as PresenceRecord | undefined };
 }
 
 /** Who commits what, for the invariants. */
@@ -221,7 +232,9 @@ function mayEnd({ presence, command }: Deed, grant: Grant): boolean {
       return grant.kind === "claim";
     case "force":
       return true;
-    default:
+    case "presence":
+    case "renew":
+    case undefined:
       return false;
   }
 }
@@ -230,11 +243,15 @@ function countedIn(outcome: unknown): readonly number[] {
   const { effects, reclaimed } = (outcome ?? {}) as Partial<Outcome<unknown>> & {
     readonly reclaimed?: Effects["reclaimed"];
   };
-  const facts = [...(effects?.reclaimed ?? []), ...(effects?.withdrawn ?? []), ...(reclaimed ?? [])];
+  const facts = [
+    ...(effects?.reclaimed ?? []),
+    ...(effects?.withdrawn ?? []),
+    ...(reclaimed ?? []),
+  ];
   return facts.map(({ token }) => token);
 }
 
-export function presenceMap({ presences }: Store): ReadonlyMap<string, PresenceRecord> {
+function presenceMap({ presences }: Store): ReadonlyMap<string, PresenceRecord> {
   const entries = Object.entries(presences).filter(([, record]) => record !== undefined);
   return new Map(entries as (readonly [string, PresenceRecord])[]);
 }
@@ -278,7 +295,9 @@ export function decideOf(
     }
     case "presence":
       return (snapshot) => machine.spaceRecords.decidePresence(snapshot, scope);
-    default:
+    case "force":
+    case "releaseClaim":
+    case "resume":
       return decideAdministration(machine, scope, command, sender.script.owner);
   }
 }

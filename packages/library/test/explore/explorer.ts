@@ -5,7 +5,7 @@ import { canonicalText, hashOf } from "./key.ts";
 import type { Stage } from "./run-command.ts";
 import type { Budget, Client, State, World } from "./state.ts";
 import { faults } from "./state.ts";
-import { choicesOf } from "./steps.ts";
+import { choicesOf, type Choice } from "./steps.ts";
 
 /** What an exploration has found. */
 export interface Report {
@@ -34,14 +34,20 @@ export interface Bounds {
   readonly isLivenessAsked?: boolean;
 }
 
-export function initialState(world: World): State {
+function initialState(world: World): State {
   const budget = Object.fromEntries(faults.map((fault) => [fault, world.budget[fault] ?? 0]));
-  const clients = world.scripts.map(
-    ({ asks }, script): Client => ({
-      ...{ script: sameScript(world, script), presence: "ABC"[script] as string, power: "up", asks },
-      ...{ serial: 0, attempt: null, lease: null, cancels: [], call: null, cancelled: [] },
-    }),
-  );
+  const clients = world.scripts.map(({ asks }, script): Client => ({
+    script: sameScript(world, script),
+    presence: "ABC"[script] as string,
+    power: "up",
+    asks,
+    serial: 0,
+    attempt: null,
+    lease: null,
+    cancels: [],
+    call: null,
+    cancelled: [],
+  }));
   return {
     now: 1_000_000,
     skew: 0,
@@ -78,7 +84,12 @@ export function explore(stage: Stage, bounds: Bounds): Report {
   let frontier: { readonly state: State; readonly index: number }[] = [];
   let [edges, depth] = [0, 0];
   const report = (failure: Failure | null, isComplete: boolean): Report => ({
-    ...{ world: world.name, states: seen.size, edges, depth, isComplete, failure },
+    world: world.name,
+    states: seen.size,
+    edges,
+    depth,
+    isComplete,
+    failure,
     seconds: Math.round((performance.now() - started) / 10) / 100,
   });
   const admit = (state: State, parent: number, label: string): void => {
@@ -97,22 +108,32 @@ export function explore(stage: Stage, bounds: Bounds): Report {
     for (let at = index; at > 0; at = parents[at] as number) trace.push(labels[at] as string);
     return trace.toReversed();
   };
+  /** Follows a choice; gives the broken invariant, if there is one. */
+  const follow = ({ label, run }: Choice, index: number): Failure | null => {
+    edges += 1;
+    try {
+      admit(run(), index, label);
+      return null;
+    } catch (error) {
+      const trail = error instanceof Violation ? error.trail : [];
+      return { broken: brokenOf(error), trace: [...traceOf(index), label, ...trail] };
+    }
+  };
+  /** Follows every choice of a state, until one breaks an invariant or the bound is reached. */
+  const expand = ({ state, index }: (typeof frontier)[number]): Failure | null => {
+    for (const choice of choicesOf(stage, state)) {
+      const failure = follow(choice, index);
+      if (failure !== null || seen.size >= bounds.statesMax) return failure;
+    }
+    return null;
+  };
   admit(initialState(world), -1, "");
   while (frontier.length > 0 && depth < world.depthMax) {
     const layer = frontier;
     frontier = [];
-    for (const { state, index } of layer) {
-      for (const { label, run } of choicesOf(stage, state)) {
-        edges += 1;
-        try {
-          admit(run(), index, label);
-        } catch (error) {
-          const broken = brokenOf(error);
-          const trail = error instanceof Violation ? error.trail : [];
-          return report({ broken, trace: [...traceOf(index), label, ...trail] }, false);
-        }
-        if (seen.size >= bounds.statesMax) return report(null, false);
-      }
+    for (const each of layer) {
+      const failure = expand(each);
+      if (failure !== null || seen.size >= bounds.statesMax) return report(failure, false);
     }
     depth += 1;
   }

@@ -15,8 +15,9 @@ export interface Liveness {
 /**
  * Liveness: from a state on no fault strikes any more and every client gets its turn (weak
  * fairness). Then each call ends, each live waiter without limit is granted, and nothing of a call
- * that has ended is left in the store (I13, I18, I19, I20, I24). The turns are taken in the order of
- * the clients; a state from which all is known to end well is remembered, so each costs one round.
+ * that has ended is left in the store (I13, I18, I19, I20, I24). The turns are taken in the order
+ * of the clients; a state from which all is known to end well is remembered, so each costs one
+ * round.
  */
 export function liveness(stage: Stage): Liveness {
   const good = new Set<number>();
@@ -72,19 +73,25 @@ function isQuiet(state: State): boolean {
   return state.clients.every(
     ({ power, attempt, lease, cancels, call }) =>
       power === "dead" ||
-      (power === "up" && attempt === null && lease === null && call === null && cancels.length === 0),
+      (power === "up" &&
+        attempt === null &&
+        lease === null &&
+        call === null &&
+        cancels.length === 0),
   );
 }
 
 /** I24 and I33: what the store still holds of clients that want nothing any more. */
 function checkLeftovers({ clients, store, now }: State): void {
-  const alive = clients.filter(({ power }) => power === "up").map(({ presence }) => presence);
+  const alive = new Set(
+    clients.filter(({ power }) => power === "up").map(({ presence }) => presence),
+  );
   const grant = store.lock?.grants.find(
     ({ presence, kind, expiresAt, forced }) =>
-      alive.includes(presence) && kind === "lease" && forced === undefined && now < expiresAt,
+      alive.has(presence) && kind === "lease" && forced === undefined && now < expiresAt,
   );
   if (grant !== undefined) throw new Violation("I24: a grant is left that nobody knows of");
-  const ticket = store.lock?.queue.find(({ presence }) => alive.includes(presence));
+  const ticket = store.lock?.queue.find(({ presence }) => alive.has(presence));
   if (ticket !== undefined) throw new Violation("I24: a ticket is left for which nobody waits");
 }
 

@@ -1,4 +1,10 @@
-import type { Grant, LockRecord, Mode, PresenceRecord, Ticket } from "../../src/core/lock/record.ts";
+import type {
+  Grant,
+  LockRecord,
+  Mode,
+  PresenceRecord,
+  Ticket,
+} from "../../src/core/lock/record.ts";
 
 /**
  * The invariants of section 14 that one commit on one lock can break, written from the
@@ -194,10 +200,10 @@ function brokenIdentity(after: LockRecord): string | null {
 export function lostWakeUp(step: Omit<Step, "after">): string | null {
   const record = step.before;
   if (record === undefined) return null;
-  const [head] = record.queue.filter((ticket) => isAlive(step as Step, ticket));
+  const head = record.queue.find((ticket) => isAlive(step as Step, ticket));
   if (head === undefined) return null;
   const isBlocked = record.grants.some(
-    (grant) => conflict(grant.mode, head.mode) && blocks(step as Step, grant),
+    (grant) => conflict(grant.mode, head.mode) && blocks(step, grant),
   );
   return isBlocked ? null : `I13: ticket ${head.number} is grantable and nobody notices`;
 }
@@ -210,12 +216,12 @@ function earlier(before: LockRecord | undefined, grant: Grant): Grant | undefine
   return before?.grants.find(({ id, token }) => id === grant.id && token === grant.token);
 }
 
-export function conflict(one: Mode, other: Mode): boolean {
+function conflict(one: Mode, other: Mode): boolean {
   return one === "exclusive" || other === "exclusive";
 }
 
 /** Live to others, or inside the lock-delay. */
-export function blocks(
+function blocks(
   { now, clockErrorMs }: { readonly now: number; readonly clockErrorMs: number },
   grant: Grant,
 ): boolean {

@@ -116,7 +116,9 @@ function tokensOf({ store, clients, highest }: State): readonly number[] {
 
 function tokenText({ state, tokens }: Scene, token: number): string {
   const counter = state.store.lock?.counter ?? state.store.floor?.floor ?? 0;
-  return token > counter ? `+${token - counter}` : `${tokens.indexOf(token) - tokens.indexOf(counter)}`;
+  return token > counter
+    ? `+${token - counter}`
+    : `${tokens.indexOf(token) - tokens.indexOf(counter)}`;
 }
 
 function lockText(scene: Scene, lock: LockRecord | undefined): string {
@@ -132,7 +134,7 @@ function lockText(scene: Scene, lock: LockRecord | undefined): string {
 function grantText(scene: Scene, grant: Grant): string {
   const { world, state, names } = scene;
   const past = world.budget.sweep === undefined ? 0 : world.retentionMs;
-  const end = clip(grant.expiresAt - state.now, -grant.lockDelayMs - past);
+  const end = clip(grant.expiresAt - state.now, 0 - (grant.lockDelayMs as number) - past);
   const owner = names.get(grant.presence) ?? "?";
   const kind = grant.forced === undefined ? `${grant.state[0]}${grant.kind[0]}` : "f";
   const name = `${names.get(grant.id) ?? "x"}${owner}${kind}${grant.mode[0]}`;
@@ -153,7 +155,8 @@ function changeText({ state }: Scene, grant: Grant): string {
 
 function ticketText({ state, names }: Scene, ticket: Ticket): string {
   const left = ticket.giveUpAt === null ? "i" : clip(ticket.giveUpAt - state.now, 0);
-  return `${names.get(ticket.id) ?? "x"}${names.get(ticket.presence) ?? "?"}${ticket.mode[0]}${left}`;
+  const owner = names.get(ticket.presence) ?? "?";
+  return `${names.get(ticket.id) ?? "x"}${owner}${ticket.mode[0]}${left}`;
 }
 
 /** Entries older than the oldest one that somebody refers to only take room: they are left out. */
@@ -181,7 +184,13 @@ function presencesText({ state, names }: Scene): string {
 }
 
 function commandText(command: Command): string {
-  const { id: _id, token: _token, number: _number, change: _change, ...rest } = command as {
+  const {
+    id: _id,
+    token: _token,
+    number: _number,
+    change: _change,
+    ...rest
+  } = command as {
     readonly id?: string;
     readonly token?: number;
     readonly number?: number | null;
@@ -199,17 +208,20 @@ function packetText(scene: Scene, packet: Packet, order: readonly number[]): str
   const isStale = packet.reads.some(
     ({ kind, id: part, value }) => value !== undefined && currentOf(store, kind, part) !== value,
   );
+  const early = Math.min(0, now - packet.decidedAt);
   if (isStale || now >= packet.validUntil) return `${who}${commandText(packet.command)}?`;
   const writes = packet.writes.map(({ key, value }) => {
     if (key[0] === "lock") return lockText(scene, (value ?? undefined) as LockRecord | undefined);
-    return key[0] === "presence" ? `p${clip((value as { aliveUntil: number }).aliveUntil - now, 0)}` : key[0];
+    return key[0] === "presence"
+      ? `p${clip((value as { aliveUntil: number }).aliveUntil - now, 0)}`
+      : key[0];
   });
   // A read of an absent record can become valid again; any other that differs was dropped before.
   const reads = packet.reads.map(({ kind, id: part, value }) =>
     value === undefined ? `${kind}${currentOf(store, kind, part) === undefined ? 1 : 0}` : "",
   );
   const until = Number.isFinite(packet.validUntil) ? packet.validUntil - now : "";
-  return `${who}${commandText(packet.command)}${writes.join("!")}${reads.join("")}${until}${
+  return `${who}${early}${commandText(packet.command)}${writes.join("!")}${reads.join("")}${until}${
     packet.isAwaited ? "w" : ""
   }`;
 }
@@ -221,7 +233,15 @@ export function currentOf(store: State["store"], kind: string, id: string): unkn
 
 /** Members of an outcome that decide nothing, or that its client knows. */
 const forgotten: ReadonlySet<string> = new Set([
-  ...["denial", "id", "token", "number", "expectedEnd", "grantedAt", "grant", "by", "reason"],
+  "denial",
+  "id",
+  "token",
+  "number",
+  "expectedEnd",
+  "grantedAt",
+  "grant",
+  "by",
+  "reason",
 ]);
 
 /** An outcome held back: only its kind and its ends matter to the one who gets it. */

@@ -1,7 +1,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { explore } from "./explorer.ts";
 import { machineOf } from "./mutant-machine.ts";
-import { mutants, type Mutant } from "./mutants.ts";
+import type { Mutant } from "./mutant.ts";
+import { mutants } from "./mutants.ts";
 import { smallWorlds } from "./worlds.ts";
 
 /**
@@ -31,8 +32,12 @@ async function kill(mutant: Mutant): Promise<Kill | null> {
     const { broken, trace } = report.failure;
     if (only !== undefined) console.log(`${broken}\n  ${trace.join("\n  ")}`);
     return {
-      ...{ mutant: mutant.id, what: mutant.what, invariant: broken.split(":", 1)[0] as string },
-      ...{ world: world.name, states: report.states, traceLength: trace.length },
+      mutant: mutant.id,
+      what: mutant.what,
+      invariant: broken.split(":", 1)[0] as string,
+      world: world.name,
+      states: report.states,
+      traceLength: trace.length,
     };
   }
   return null;
@@ -46,7 +51,9 @@ for (const mutant of mutants) {
   if (found === null) problems.push(`${mutant.id} survives: ${mutant.what}`);
   else kills.push(found);
   if (found !== null && !mutant.killers.includes(found.invariant)) {
-    problems.push(`${mutant.id} was killed by ${found.invariant}, not ${mutant.killers.join(", ")}`);
+    problems.push(
+      `${mutant.id} was killed by ${found.invariant}, not ${mutant.killers.join(", ")}`,
+    );
   }
 }
 if (process.argv.includes("--write")) {

@@ -47,7 +47,15 @@ export const engineModel: EngineModel = Object.freeze({
 });
 
 export const production: Machine = Object.freeze({
-  ...{ acquire, cancel, force, look, release, renew, resume, spaceRecords, sweep },
+  acquire,
+  cancel,
+  force,
+  look,
+  release,
+  renew,
+  resume,
+  spaceRecords,
+  sweep,
   attempt: attemptState,
   lease: leaseState,
   engine: engineModel,

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { engineModel, production, type EngineModel, type Machine } from "./machine.ts";
-import type { Mutant } from "./mutants.ts";
+import type { Mutant } from "./mutant.ts";
 
 /** A mutant is loaded from a copy of the sources that it may change; the copy goes with the run. */
 
@@ -36,7 +36,8 @@ export async function machineOf(mutant: Mutant): Promise<Machine> {
   if (mutant.edits.length === 0) return { ...production, engine };
   const folder = await mkdtemp(join(tmpdir(), "leasehold-mutant-"));
   try {
-    for (const path of copied) await cp(join(sources, path), join(folder, path), { recursive: true });
+    for (const path of copied)
+      await cp(join(sources, path), join(folder, path), { recursive: true });
     await writeFile(join(folder, "package.json"), '{ "type": "module" }');
     for (const edit of mutant.edits) await replaceOnce(folder, mutant.id, edit);
     const loaded: Record<string, unknown> = {};

@@ -1,6 +1,14 @@
 import type { Outcome } from "../../src/core/lock/draft.ts";
 import { onFailure, onReply, type Failure, type Sight } from "./client.ts";
-import { commit, decideOf, isUnchanged, make, mayStillCommit, Violation, type Made } from "./engine.ts";
+import {
+  commit,
+  decideOf,
+  isUnchanged,
+  make,
+  mayStillCommit,
+  Violation,
+  type Made,
+} from "./engine.ts";
 import type { Machine } from "./machine.ts";
 import type { Budget, Client, Command, Fault, Packet, State, World } from "./state.ts";
 
@@ -42,7 +50,10 @@ export function sightOf(stage: Stage, state: State): Sight {
 }
 
 export function withClient(state: State, index: number, client: Client): State {
-  return { ...state, clients: state.clients.map((each, place) => (place === index ? client : each)) };
+  return {
+    ...state,
+    clients: state.clients.map((each, place) => (place === index ? client : each)),
+  };
 }
 
 export function spend(budget: Budget, fault: Fault): Budget {
@@ -91,7 +102,9 @@ export function runCommand(
       const doubled = { ...next, packets: packets as readonly Packet[] };
       return replied(stage, doubled, index, { command, sentAt, outcome: made.decided.outcome });
     }
-    default:
+    case "unknown-applied":
+    case "unknown-delayed":
+    case "unknown-lost":
       return unknown(stage, state, index, { command, course, made });
   }
 }
@@ -100,7 +113,11 @@ function unknown(
   stage: Stage,
   state: State,
   index: number,
-  { command, course, made }: { readonly command: Command; readonly course: Course; readonly made: Made },
+  {
+    command,
+    course,
+    made,
+  }: { readonly command: Command; readonly course: Course; readonly made: Made },
 ): State {
   const client = state.clients[index] as Client;
   if (course === "unknown-lost" && stage.machine.engine.tellsUncommitted) {
@@ -111,12 +128,15 @@ function unknown(
     course === "unknown-applied"
       ? committed(stage, state, client.presence, { command, made })
       : course === "unknown-delayed"
-        ? { ...state, packets: [...state.packets, packetOf({ made, index, command, state }, false)] }
+        ? {
+            ...state,
+            packets: [...state.packets, packetOf({ made, index, command, state }, false)],
+          }
         : state;
   return failed(stage, next, index, { command, failure: "unknown" });
 }
 
-export function makeFor(stage: Stage, state: State, index: number, command: Command): Made {
+function makeFor(stage: Stage, state: State, index: number, command: Command): Made {
   const client = state.clients[index] as Client;
   const { waitEnd } = client.attempt ?? { waitEnd: null };
   const sender = {
@@ -142,7 +162,13 @@ function packetOf(
     kind: "commit",
     client: index,
     presence: (state.clients[index] as Client).presence,
-    ...{ command, writes, reads: made.reads, outcome, isAwaited, counted: [] },
+    command,
+    writes,
+    reads: made.reads,
+    outcome,
+    isAwaited,
+    counted: [],
+    decidedAt: sent.state.now,
     validUntil: validUntil ?? Infinity,
   };
 }
@@ -184,7 +210,8 @@ function checkVerdict(
   if (command.do !== "ask" || call !== null) return;
   const { result } = outcome as Outcome<{ readonly kind: string }>;
   if (result.kind !== "refused") return;
-  const isFree = store.lock === undefined || store.lock.grants.length + store.lock.queue.length === 0;
+  const isFree =
+    store.lock === undefined || store.lock.grants.length + store.lock.queue.length === 0;
   if (isFree) throw new Violation("I32: a try was refused on a free lock");
 }
 
@@ -205,8 +232,7 @@ export function arrive(stage: Stage, before: State, place: number): State {
   const state = { ...before, packets: before.packets.filter((_, each) => each !== place) };
   const { client: index, command, presence } = packet;
   if (packet.kind === "echo") return echoed(stage, state, packet);
-  const isValid =
-    isUnchanged(stage.machine, state.store, packet.reads) && state.now < packet.validUntil;
+  const isValid = isUnchanged(stage.machine, state.store, packet.reads) && isInTime(state, packet);
   const client = state.clients[index] as Client;
   if (!packet.isAwaited) {
     if (!isValid) return state;
@@ -225,6 +251,13 @@ export function arrive(stage: Stage, before: State, place: number): State {
   const next = committed(stage, state, presence, { command, made, isLate: isValid });
   const { sentAt } = client.call;
   return replied(stage, next, index, { command, sentAt, outcome: made.decided.outcome });
+}
+
+function isInTime(
+  { now }: State,
+  { decidedAt, validUntil }: Extract<Packet, { kind: "commit" }>,
+): boolean {
+  return now >= decidedAt && now < validUntil;
 }
 
 function echoed(stage: Stage, state: State, packet: Extract<Packet, { kind: "echo" }>): State {

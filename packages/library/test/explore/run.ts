@@ -1,16 +1,25 @@
 import { explore } from "./explorer.ts";
 import { production } from "./machine.ts";
-import { smallWorlds } from "./worlds.ts";
+import { longWorlds, smallWorlds } from "./worlds.ts";
 
-/** Runs the explorer and prints one line of JSON for each world. `--long` takes larger bounds. */
-const only = process.argv.find((each) => each.startsWith("--world="))?.slice(8);
-const isLong = process.argv.includes("--long");
-for (const world of smallWorlds) {
-  if (only !== undefined && !world.name.includes(only)) continue;
-  const report = explore(
-    { machine: production, world },
-    { statesMax: isLong ? 10_000_000 : 300_000, isLivenessAsked: true },
-  );
+/**
+ * Runs the explorer and prints one line of JSON for each world: states, edges, depth, seconds and
+ * the shortest trace to a broken invariant, if there is one.
+ *
+ *     node --conditions=leasehold-src packages/library/test/explore/run.ts
+ *         [--long] [--states=10000000] [--world=2:]
+ */
+function option(name: string): string | undefined {
+  return process.argv.find((each) => each.startsWith(`--${name}=`))?.slice(name.length + 3);
+}
+
+const worlds = process.argv.includes("--long") ? [...smallWorlds, ...longWorlds] : smallWorlds;
+const statesMax = Number(option("states") ?? 10_000_000);
+const wanted = option("world") ?? "";
+for (const world of worlds) {
+  if (!world.name.startsWith(wanted)) continue;
+  const stage = { machine: production, world };
+  const report = explore(stage, { statesMax, isLivenessAsked: true });
   console.log(JSON.stringify(report));
   if (report.failure !== null) process.exitCode = 1;
 }

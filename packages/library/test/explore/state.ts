@@ -108,6 +108,8 @@ export type Packet =
       readonly command: Command;
       readonly writes: readonly Write[];
       readonly reads: readonly Read[];
+      /** The commit is refused outside these instants of engine time (section 8). */
+      readonly decidedAt: number;
       readonly validUntil: number;
       readonly outcome: unknown;
       readonly counted: readonly number[];

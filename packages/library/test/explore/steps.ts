@@ -15,7 +15,7 @@ import {
   type Course,
   type Stage,
 } from "./run-command.ts";
-import type { Attempt, Client, Command, Fault, HeldLease, Script, State } from "./state.ts";
+import type { Attempt, Client, Command, Fault, HeldLease, Script, State, World } from "./state.ts";
 
 /** One choice that the world has in a state. `run` may throw a {@link Violation}. */
 export interface Choice {
@@ -23,7 +23,9 @@ export interface Choice {
   readonly run: () => State;
 }
 
-/** Everything that may happen next: a client acts, a packet arrives, a fault strikes, time passes. */
+/**
+ * Everything that may happen next: a client acts, a packet arrives, a fault strikes, time passes.
+ */
 export function choicesOf(stage: Stage, state: State): readonly Choice[] {
   const choices: Choice[] = [];
   state.clients.forEach((client, index) => {
@@ -35,9 +37,26 @@ export function choicesOf(stage: Stage, state: State): readonly Choice[] {
     choices.push({ label, run: () => arrive(stage, state, place) });
   });
   outsideChoices(stage, state, choices);
-  const at = nextInstant(stage, state);
-  if (at !== null) choices.push({ label: `time passes by ${at - state.now}`, run: () => wait(stage, state, at) });
+  const at = isUrgent(state) ? null : nextInstant(stage, state);
+  if (at !== null) {
+    choices.push({ label: `time passes by ${at - state.now}`, run: () => wait(stage, state, at) });
+  }
   return choices;
+}
+
+/**
+ * Whether a running client has something to do at the end of its wait before time goes on: timers
+ * that are late belong to world 9. An engine call may still be slow, and a client be paused.
+ */
+function isUrgent(state: State): boolean {
+  return state.clients.some(
+    ({ power, attempt, call }) =>
+      power === "up" &&
+      call === null &&
+      attempt !== null &&
+      attempt.waitEnd !== null &&
+      monoOf(state) >= attempt.waitEnd,
+  );
 }
 
 /** What a client would send now, with the client as it is when it has sent that. */
@@ -54,6 +73,7 @@ function clientChoices(stage: Stage, state: State, index: number, choices: Choic
     for (const course of coursesOf(state, sending.command)) {
       // A doubled try may be granted to nobody; such a grant ends by itself (section 11).
       if (course === "doubled" && sending.command.do === "ask" && isTry) continue;
+      if (course === "doubled" && client.presence.length > 1) continue;
       const label = `${client.presence} ${sending.label}${course === "done" ? "" : `, ${course}`}`;
       const { command } = sending;
       const run = (): State =>
@@ -67,7 +87,10 @@ function clientChoices(stage: Stage, state: State, index: number, choices: Choic
     choices.push({ label, run: () => replied(stage, state, index, call) });
   }
   for (const { label, next } of innerSteps(stage, state, client)) {
-    choices.push({ label: `${client.presence} ${label}`, run: () => withClient(state, index, next()) });
+    choices.push({
+      label: `${client.presence} ${label}`,
+      run: () => withClient(state, index, next()),
+    });
   }
 }
 
@@ -130,7 +153,9 @@ function waiting(stage: Stage, state: State, client: Client, attempt: Attempt): 
   if (facts.phase === "asking" && due === "ask") {
     // The engine refuses calls that are later than this, so the call ends without an answer.
     if (waitEnd !== null && monoOf(state) >= waitEnd + finalMs) return [];
-    return [{ label: "asks again", command: { do: "ask", id, isRepeat: facts.isRepeat }, client: sent }];
+    return [
+      { label: "asks again", command: { do: "ask", id, isRepeat: facts.isRepeat }, client: sent },
+    ];
   }
   const number = facts.number ?? 0;
   if (facts.phase === "leaving" && due === "leave") {
@@ -159,18 +184,31 @@ function holding(
   const label = facts.phase === "lost" ? "drops its lost lease" : "releases";
   const sendings: Sending[] = [{ label, command: { do: "release", id, how }, client: ending }];
   if (machine.lease.isOver(facts) || facts.sent !== null) return sendings;
-  const changes: readonly ("keep" | "set" | "extend")[] = [
-    ...(world.isRenewed ? (["keep"] as const) : []),
-    ...(has(state, "change") ? (["set", "extend"] as const) : []),
-  ];
-  for (const change of changes) {
-    const lengthMs = change === "keep" ? null : change === "set" ? world.shortMs : 0;
-    const shortening = change === "set" ? { lengthMs: world.shortMs, clockErrorMs: 0 } : null;
+  for (const { how: change, lengthMs } of changesOf(world, state, facts.leaseMs)) {
+    const isSet = change === "set" && lengthMs !== null;
+    const shortening = isSet ? { lengthMs, clockErrorMs: 0 } : null;
     const sent = machine.lease.changeSent(facts, mono, shortening);
-    const command = { do: "renew", id, token, change: facts.nextChange, how: change, lengthMs } as const;
-    sendings.push({ label: `renews (${change})`, command, client: { ...client, lease: { ...lease, facts: sent } } });
+    const numbered = { do: "renew", id, token, change: facts.nextChange } as const;
+    sendings.push({
+      label: `renews (${change}${isSet ? ` ${lengthMs}` : ""})`,
+      command: { ...numbered, how: change, lengthMs },
+      client: { ...client, lease: { ...lease, facts: sent } },
+    });
   }
   return sendings;
+}
+
+interface Change {
+  readonly how: "keep" | "set" | "extend";
+  readonly lengthMs: number | null;
+}
+
+/** How a holder may change the end of its lease: as the keeper does, shorter, longer, or not. */
+function changesOf(world: World, state: State, leaseMs: number): readonly Change[] {
+  const keep: readonly Change[] = world.isRenewed ? [{ how: "keep", lengthMs: null }] : [];
+  if (!has(state, "change")) return keep;
+  const other = leaseMs === world.leaseMs ? world.shortMs : world.leaseMs;
+  return [...keep, { how: "set", lengthMs: other }, { how: "extend", lengthMs: 0 }];
 }
 
 interface InnerStep {
@@ -217,8 +255,14 @@ function faultChoices(stage: Stage, state: State, index: number, choices: Choice
   add("abort", `${presence} aborts`, () =>
     take(client, stage.machine.attempt.onGivenUp(attempt.facts), about),
   );
-  if (has(state, "move") && presence.length === 1 && client.call === null) {
-    choices.push({ label: `${presence} goes on to another server`, run: () => move(stage, state, index) });
+  // A doubled ask that arrives after the move would take the place back: nothing in a request says
+  // which of two servers is the later one. The world therefore never has both.
+  const isDoubled = state.packets.some(({ kind, client: by }) => kind === "echo" && by === index);
+  if (has(state, "move") && presence.length === 1 && client.call === null && !isDoubled) {
+    choices.push({
+      label: `${presence} goes on to another server`,
+      run: () => move(stage, state, index),
+    });
   }
 }
 
@@ -278,7 +322,12 @@ function outsideChoices(stage: Stage, state: State, choices: Choice[]): void {
   if (lock !== undefined && lock.grants.length > 0) {
     add("force", "an administrator forces the lock", (spent) => {
       const forced = { scope, name: lockName, token: null, reason: "r", isWithoutDelay: false };
-      const next = act(stage, spent, (snapshot) => machine.force.decideForce(snapshot, forced), true);
+      const next = act(
+        stage,
+        spent,
+        (snapshot) => machine.force.decideForce(snapshot, forced),
+        true,
+      );
       return { ...next, isTampered: true };
     });
   }

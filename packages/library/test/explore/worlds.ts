@@ -32,18 +32,21 @@ const patient: Script = { ...waiter, waitMs: 42 };
 const trier: Script = { ...waiter, asks: 2, waitMs: 0 };
 const reader: Script = { ...waiter, mode: "shared" };
 
-/** One acquiring call each, every fault once, one fault in all; a minute's worth for each change. */
+/**
+ * One acquiring call each, every fault once, one fault in all; a minute's worth for each change.
+ */
 export const smallWorlds: readonly World[] = [
   {
     ...base,
-    name: "1: two clients, tries, renewals, one fault",
+    name: "1: two clients, tries, renewals, one fault [LS79]",
     scripts: [waiter, trier],
     budget: { total: 1, crash: 1, pause: 1, fail: 1, unknown: 1, slow: 1, stale: 1, double: 1 },
   },
   {
     ...base,
-    name: "1: two clients, changes of the length, late packets",
+    name: "1: two clients, changes of the length, late packets [LS162] [LS163]",
     scripts: [waiter],
+    leaseMs: 84,
     budget: { total: 3, change: 2, unknown: 1, slow: 1, double: 1 },
   },
   {
@@ -55,17 +58,28 @@ export const smallWorlds: readonly World[] = [
   },
   {
     ...base,
-    name: "2: three clients, one of them with a limit, one fault",
-    scripts: [waiter, waiter, patient],
+    name: "2: three clients, one with a limit, one that only tries, one fault",
+    scripts: [waiter, patient, { ...trier, asks: 1 }],
     isRenewed: false,
-    budget: { total: 1, crash: 1, pause: 1, fail: 1, unknown: 1, slow: 1, abort: 1, move: 1 },
+    budget: { total: 1, crash: 1, abort: 1 },
   },
   {
     ...base,
-    name: "2: two clients, two faults",
+    name: "2: two clients, two faults of any kind [LS164]",
     scripts: [waiter, patient],
     isRenewed: false,
-    budget: { total: 2, crash: 1, pause: 1, fail: 1, unknown: 1, slow: 1, abort: 1, move: 1, stale: 1 },
+    budget: {
+      total: 2,
+      crash: 1,
+      pause: 1,
+      fail: 1,
+      unknown: 1,
+      slow: 1,
+      abort: 1,
+      move: 1,
+      stale: 1,
+      double: 1,
+    },
   },
   {
     ...base,
@@ -73,21 +87,74 @@ export const smallWorlds: readonly World[] = [
     scripts: [waiter, reader, reader],
     isRenewed: false,
     wideningMax: 1,
-    budget: { total: 1, crash: 1, abort: 1, unknown: 1 },
+    budget: { total: 0 },
   },
   {
     ...base,
-    name: "5: a claim, resumed and released",
-    scripts: [claimer, { ...claimer, asks: 1 }, { ...claimer, asks: 1, owner: "p" }],
+    name: "5: a claim, resumed twice and released",
+    scripts: [claimer, claimer],
+    isRenewed: false,
+    budget: { total: 1, crash: 1, slow: 1 },
+  },
+  {
+    ...base,
+    name: "5: two claims of two owner ids",
+    scripts: [claimer, { ...claimer, owner: "p" }],
     isRenewed: false,
     budget: { total: 0 },
   },
   {
     ...base,
-    name: "6: sweep, deletion, floor, late packets",
+    name: "6: sweep, deletion, floor, late packets [LS161]",
     scripts: [trier, trier],
     isRenewed: false,
     floor: 3,
     budget: { total: 3, sweep: 2, unknown: 1, raise: 1, abort: 1 },
   },
 ];
+
+/** The same with one more fault at a time, and three clients under every fault. */
+export const longWorlds: readonly World[] = [
+  ...smallWorlds.map((world) => ({
+    ...world,
+    name: `${world.name}, and one more`,
+    budget: { ...world.budget, crash: 1, unknown: 1, slow: 1, total: world.budget.total + 1 },
+  })),
+  {
+    ...base,
+    name: "2: three clients that wait, a fault of any kind",
+    scripts: [waiter, waiter, patient],
+    budget: {
+      total: 1,
+      crash: 1,
+      pause: 1,
+      fail: 1,
+      unknown: 1,
+      slow: 1,
+      abort: 1,
+      move: 1,
+      stale: 1,
+      double: 1,
+    },
+  },
+  {
+    ...base,
+    name: "1: two clients, lengths in no simple proportion",
+    scripts: [waiter, trier],
+    leaseMs: 1_000,
+    shortMs: 400,
+    confirmMs: 300,
+    presenceMs: 700,
+    budget: { total: 1, crash: 1, pause: 1, unknown: 1, slow: 1, stale: 1, change: 1 },
+  },
+];
+
+/** Small enough to be explored without any reduction. */
+export const tinyWorld: World = {
+  ...base,
+  name: "reduction: two clients",
+  scripts: [waiter, { ...waiter, asks: 2 }],
+  isRenewed: false,
+  depthMax: 9,
+  budget: { total: 1, crash: 1, unknown: 1 },
+};

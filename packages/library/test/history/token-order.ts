@@ -40,27 +40,26 @@ export function grantsOf(lines: readonly HistoryLine[]): readonly RecordedGrant[
  * token, one sweep: what matters of all lower tokens is their latest instant, per mode.
  */
 export function tokenOrderBreaks(grants: readonly RecordedGrant[]): readonly string[] {
+  const names = Map.groupBy(grants, (grant) => grant.name);
+  return [...names.values()].flatMap((ofName) => breaksOf(ofName));
+}
+
+function breaksOf(ofName: readonly RecordedGrant[]): readonly string[] {
   const breaks: string[] = [];
-  for (const [name, ofName] of Map.groupBy(grants, (grant) => grant.name)) {
-    const latest: Record<Mode, RecordedGrant | undefined> = {
-      exclusive: undefined,
-      shared: undefined,
-    };
-    let lastTold: RecordedGrant | undefined;
-    for (const grant of ofName.toSorted((one, other) => one.token - other.token)) {
-      for (const earlier of Object.values(latest)) {
-        if (earlier === undefined || !conflicts(earlier.mode, grant.mode)) continue;
-        if (earlier.lastHeldMs < grant.grantedMs) continue;
-        breaks.push(`${name}: ${earlier.token} was still held when ${grant.token} was granted`);
-      }
-      // Tokens rise, so every grant before this one must not have been asked for after it was told.
-      if (lastTold !== undefined && lastTold.askedMs > grant.grantedMs) {
-        breaks.push(`${name}: ${lastTold.token} was asked for after ${grant.token} was told`);
-      }
-      const ofMode = latest[grant.mode];
-      if (ofMode === undefined || ofMode.lastHeldMs < grant.lastHeldMs) latest[grant.mode] = grant;
-      if (lastTold === undefined || lastTold.askedMs < grant.askedMs) lastTold = grant;
+  const longest = new Map<Mode, RecordedGrant>();
+  let latest: RecordedGrant | undefined;
+  for (const grant of ofName.toSorted((one, other) => one.token - other.token)) {
+    const { name, token, mode, grantedMs, askedMs, lastHeldMs } = grant;
+    for (const earlier of longest.values()) {
+      if (!conflicts(earlier.mode, mode) || earlier.lastHeldMs < grantedMs) continue;
+      breaks.push(`${name}: ${earlier.token} was still held when ${token} was granted`);
     }
+    // Tokens rise, so no grant before this one may have been asked for after it was told.
+    if (latest !== undefined && latest.askedMs > grantedMs) {
+      breaks.push(`${name}: ${latest.token} was asked for after ${token} was told`);
+    }
+    if ((longest.get(mode)?.lastHeldMs ?? -Infinity) < lastHeldMs) longest.set(mode, grant);
+    if (latest === undefined || latest.askedMs < askedMs) latest = grant;
   }
   return breaks;
 }

@@ -16,9 +16,9 @@ test(
     await space.status("hot");
     const foreign = new DatabaseSync(store.path, { timeout: 5_000 });
     foreign.exec("CREATE TABLE foreign_rows (id INTEGER PRIMARY KEY)");
-    let isOver = false;
+    const foreignWriter = { isOver: false };
     const writing = (async () => {
-      while (!isOver) {
+      while (!foreignWriter.isOver) {
         foreign.exec("BEGIN IMMEDIATE; INSERT INTO foreign_rows DEFAULT VALUES");
         await new Promise((resume) => setTimeout(resume, 200));
         foreign.exec("COMMIT");
@@ -34,7 +34,7 @@ test(
       const tokens = (await Promise.all(hot)).flatMap(({ value }) => value as number[]);
       expect(tokens.toSorted((a, b) => a - b)).toEqual(tokens.map((_, i) => i + 1));
     } finally {
-      isOver = true;
+      foreignWriter.isOver = true;
       await writing;
       foreign.close();
       for (const each of puppets) each.kill();
@@ -76,6 +76,31 @@ test(
       await held.release();
     } finally {
       for (const each of puppets) each.kill();
+    }
+  },
+);
+
+test(
+  "LS74 a process killed at any instant of its acquire blocks nobody beyond its lease [L118]; case 049",
+  { timeout: 90_000 },
+  async () => {
+    using store = new ScratchStore();
+    await using space = await open(store.url);
+    for (let round = 0; round < 8; round += 1) {
+      const name = `n${round % 3}`;
+      const puppet = await Puppet.open(store.url, { lease: "500ms", presenceLease: "3s" });
+      void puppet.ask({ do: "race", name, rounds: 1_000 });
+      await new Promise((resume) => setTimeout(resume, 5 * round));
+      puppet.kill();
+      const killedMs = performance.now();
+      const lease = await space.acquire(name, { wait: "20s" });
+      // The lease of the killed process, and a second; the rest is for a slow machine.
+      expect(performance.now() - killedMs).toBeLessThan(500 + 1_000 + 1_500);
+      await lease.release();
+      // [L118] whatever was stored has an end.
+      for (const { holders } of (await space.list()).locks) {
+        expect(holders.every(({ expiresAt }) => Number.isSafeInteger(expiresAt))).toBe(true);
+      }
     }
   },
 );

@@ -54,44 +54,51 @@ scenario("LS89 the record says when a lease ends, not the contender [L54]", asyn
   expect(waitedMs).toBeLessThanOrEqual(61_000);
 });
 
-scenario("LS90 engine time steps back while A lives: it keeps its lease [L55] [L58]", async (world) => {
-  const [a, b] = [await world.client(), await world.client()];
-  const held = await a.space.acquire("n");
-  const waiting = track(b.space.acquire("n", { wait: "1h" }));
-  await world.clock.advance(5_000);
-  world.stepEngine(-hourMs);
-  await world.clock.advance(120_000);
-  held.assertHeld();
-  expect(held.token).toBe(1);
-  expect(waiting.state()).toBe("waiting");
-  const now = await world.now();
-  expect((await world.record("n"))?.grants[0]?.expiresAt).toBeLessThanOrEqual(now + 30_000); // L55
-  expect(held.expiresAt).toBeGreaterThan(now);
-  for (const client of [a, b]) {
-    expect(client.told("clockStep")).toHaveLength(1); // L58: told by each that sees it.
-    const [step] = client.told("clockStep") as readonly { readonly stepMs: number }[];
-    expect(Math.abs((step?.stepMs ?? 0) + hourMs)).toBeLessThan(1_000);
-  }
-  expect(await held.release()).toBe(true);
-  await world.clock.advance(200);
-  expect(waiting.value().token).toBe(2); // L58: tokens stay correct.
-});
+scenario(
+  "LS90 engine time steps back while A lives: it keeps its lease [L55] [L58]",
+  async (world) => {
+    const [a, b] = [await world.client(), await world.client()];
+    const held = await a.space.acquire("n");
+    const waiting = track(b.space.acquire("n", { wait: "1h" }));
+    await world.clock.advance(5_000);
+    world.stepEngine(-hourMs);
+    await world.clock.advance(120_000);
+    held.assertHeld();
+    expect(held.token).toBe(1);
+    expect(waiting.state()).toBe("waiting");
+    const now = await world.now();
+    // L55
+    expect((await world.record("n"))?.grants[0]?.expiresAt).toBeLessThanOrEqual(now + 30_000);
+    expect(held.expiresAt).toBeGreaterThan(now);
+    for (const client of [a, b]) {
+      expect(client.told("clockStep")).toHaveLength(1); // L58: told by each that sees it.
+      const [step] = client.told("clockStep") as readonly { readonly stepMs: number }[];
+      expect(Math.abs((step?.stepMs ?? 0) + hourMs)).toBeLessThan(1_000);
+    }
+    expect(await held.release()).toBe(true);
+    await world.clock.advance(200);
+    expect(waiting.value().token).toBe(2); // L58: tokens stay correct.
+  },
+);
 
-scenario("LS90 engine time steps back while A is dead: its grant ends [L55] [L58]", async (world) => {
-  const [a, b] = [await world.client(), await world.client()];
-  await a.space.acquire("n");
-  const waiting = track(b.space.acquire("n", { wait: "2h" }));
-  await world.clock.advance(3_000);
-  a.kill();
-  world.stepEngine(-hourMs);
-  await world.clock.advance(1_100); // The next look sets the end to now + span.
-  const looked = await world.now();
-  const end = (await world.record("n"))?.grants[0]?.expiresAt ?? 0;
-  expect(end - looked).toBeLessThanOrEqual(30_000);
-  expect(end - looked).toBeGreaterThan(28_000);
-  await world.clock.advance(31_000);
-  expect(waiting.value().token).toBe(2);
-});
+scenario(
+  "LS90 engine time steps back while A is dead: its grant ends [L55] [L58]",
+  async (world) => {
+    const [a, b] = [await world.client(), await world.client()];
+    await a.space.acquire("n");
+    const waiting = track(b.space.acquire("n", { wait: "2h" }));
+    await world.clock.advance(3_000);
+    a.kill();
+    world.stepEngine(-hourMs);
+    await world.clock.advance(1_100); // The next look sets the end to now + span.
+    const looked = await world.now();
+    const end = (await world.record("n"))?.grants[0]?.expiresAt ?? 0;
+    expect(end - looked).toBeLessThanOrEqual(30_000);
+    expect(end - looked).toBeGreaterThan(28_000);
+    await world.clock.advance(31_000);
+    expect(waiting.value().token).toBe(2);
+  },
+);
 
 scenario("LS91 engine time steps forward: A is lost at its next contact [L58]", async (world) => {
   const [a, b] = [await world.client(), await world.client()];

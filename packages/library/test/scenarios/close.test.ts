@@ -2,10 +2,10 @@ import { getEventListeners } from "node:events";
 
 import { expect } from "vitest";
 
-import { scenario, track, within, type Client, type World } from "./world.ts";
+import { scenario, track, within, type Client } from "./world.ts";
 
 /** Locks that are held by somebody, as another process would find them. */
-async function heldNames(world: World, client: Client): Promise<readonly string[]> {
+async function heldNames(client: Client): Promise<readonly string[]> {
   const held: string[] = [];
   let cursor: string | undefined;
   do {
@@ -46,7 +46,7 @@ for (const { leases, withinMs } of sizes) {
     await world.clock.settle();
     for (const waiter of waiters) expect(waiter.error()).toMatchObject({ code: "SPACE_CLOSED" });
     expect((await world.record("busy"))?.queue).toEqual([]);
-    expect(await heldNames(world, observer)).toEqual(["busy", "lock/0"]);
+    expect(await heldNames(observer)).toEqual(["busy", "lock/0"]);
     await world.clock.advance(200);
     expect(next.value().token).toBe(2); // Handed over by the release of the closing space.
     expect(held.every(({ state }) => state === "released")).toBe(true);
@@ -161,7 +161,11 @@ scenario("LS85 finished calls leave no timer and no listener [L122]", async (wor
   const [a, b] = [await world.client(), await world.client()];
   // What the first wait sets up for good, the watch of its presence, is no leftover of a call.
   const first = await b.space.acquire("first");
-  await within(world.clock, 2_000, a.space.acquire("first", { wait: 1_000 }).catch(() => undefined));
+  await within(
+    world.clock,
+    2_000,
+    a.space.acquire("first", { wait: 1_000 }).catch(() => undefined),
+  );
   await first.release();
   await world.clock.advance(1_000);
   const timers = world.clock.timerCount;

@@ -53,65 +53,72 @@ for (const how of ["killed", "cut off"] as const) {
   });
 }
 
-scenario("LS75 a lost reply is looked for, and the caller has its grant [L15] [L117]", async (world) => {
-  const a = await world.client();
-  const contender = await world.client();
-  const start = await world.now();
-  const untilMs = world.clock.monotonicMs() + 1_000;
-  a.engine.fault = ({ serial }) => {
-    if (serial === first) return { kind: "unknown-applied" };
-    return { kind: world.clock.monotonicMs() < untilMs ? "drop" : "pass" };
-  };
-  const first = a.engine.calls;
-  const lease = await within(world.clock, 3_000, a.space.acquire("n", { lease: "180s" }));
-  expect(lease.token).toBe(1); // L15: no second token.
-  const record = await world.record("n");
-  expect(record).toMatchObject({ counter: 1, queue: [], nextTicket: 1 });
-  expect(record?.grants).toHaveLength(1);
-  const repeatedAt = lease.expiresAt - 180_000;
-  expect(repeatedAt).toBeGreaterThanOrEqual(start + 1_000); // L15: counts from the repeat.
-  expect(record?.grants[0]).toMatchObject({ expiresAt: lease.expiresAt, grantedAt: start });
-  expect(await contender.space.tryAcquire("n")).toBeNull();
-  expect(a.told("acquired")).toHaveLength(1);
-});
+scenario(
+  "LS75 a lost reply is looked for, and the caller has its grant [L15] [L117]",
+  async (world) => {
+    const a = await world.client();
+    const contender = await world.client();
+    const start = await world.now();
+    const untilMs = world.clock.monotonicMs() + 1_000;
+    a.engine.fault = ({ serial }) => {
+      if (serial === first) return { kind: "unknown-applied" };
+      return { kind: world.clock.monotonicMs() < untilMs ? "drop" : "pass" };
+    };
+    const first = a.engine.calls;
+    const lease = await within(world.clock, 3_000, a.space.acquire("n", { lease: "180s" }));
+    expect(lease.token).toBe(1); // L15: no second token.
+    const record = await world.record("n");
+    expect(record).toMatchObject({ counter: 1, queue: [], nextTicket: 1 });
+    expect(record?.grants).toHaveLength(1);
+    const repeatedAt = lease.expiresAt - 180_000;
+    expect(repeatedAt).toBeGreaterThanOrEqual(start + 1_000); // L15: counts from the repeat.
+    expect(record?.grants[0]).toMatchObject({ expiresAt: lease.expiresAt, grantedAt: start });
+    expect(await contender.space.tryAcquire("n")).toBeNull();
+    expect(a.told("acquired")).toHaveLength(1);
+  },
+);
 
 /** Ways in which a caller goes away whose acquire was stored, though it never learnt so. */
-const goings: readonly { how: string; call: (client: Client) => Promise<unknown> }[] = [
-  {
-    how: "aborts",
-    call: (client) => {
-      const abort = new AbortController();
-      client.engine.failNext({ kind: "unknown-applied" });
-      setImmediate(() => abort.abort(new Error("gone")));
-      return client.space.acquire("n", { lease: "180s", signal: abort.signal });
+const goings: readonly { how: string; call: (client: Client, world: World) => Promise<unknown> }[] =
+  [
+    {
+      how: "aborts",
+      call: (client) => {
+        const abort = new AbortController();
+        client.engine.failNext({ kind: "unknown-applied" });
+        setImmediate(() => abort.abort(new Error("gone")));
+        return client.space.acquire("n", { lease: "180s", signal: abort.signal });
+      },
     },
-  },
-  {
-    how: "tries once",
-    call: (client) => {
-      let calls = 0;
-      client.engine.fault = () => {
-        calls += 1;
-        if (calls === 1) return { kind: "unknown-applied" };
-        return { kind: calls < 8 ? "unknown-lost" : "pass" };
-      };
-      return client.space.tryAcquire("n", { lease: "180s" });
+    {
+      how: "tries once",
+      call: (client, world) => {
+        const first = client.engine.calls;
+        const untilMs = world.clock.monotonicMs() + 300;
+        client.engine.fault = ({ serial }) => {
+          if (serial === first) return { kind: "unknown-applied" };
+          return { kind: world.clock.monotonicMs() < untilMs ? "unknown-lost" : "pass" };
+        };
+        return client.space.tryAcquire("n", { lease: "180s" });
+      },
     },
-  },
-];
+  ];
 
 for (const { how, call } of goings) {
-  scenario(`LS75 a caller whose reply was lost ${how}: another within 5 s [L117]`, async (world) => {
-    const a = await world.client({ callTimeout: "200ms" });
-    const contender = await world.client();
-    const given = track(call(a));
-    const waiting = track(contender.space.acquire("n", { wait: "1m" }));
-    await world.clock.advance(5_000);
-    expect(given.state()).toBe("rejected");
-    expect(waiting.value().token).toBe(2); // L117: gone long before its lease of 180 s.
-    expect((await attempts(world, "n"))["ended"]).toEqual(["cancelled"]);
-    a.engine.fault = () => ({ kind: "pass" });
-  });
+  scenario(
+    `LS75 a caller whose reply was lost ${how}: another within 5 s [L117]`,
+    async (world) => {
+      const a = await world.client({ callTimeout: "200ms" });
+      const contender = await world.client();
+      const given = track(call(a, world));
+      const waiting = track(contender.space.acquire("n", { wait: "1m" }));
+      await world.clock.advance(5_000);
+      expect(given.state()).toBe("rejected");
+      expect(waiting.value().token).toBe(2); // L117: gone long before its lease of 180 s.
+      expect((await attempts(world, "n"))["ended"]).toEqual(["cancelled"]);
+      a.engine.fault = () => ({ kind: "pass" });
+    },
+  );
 }
 
 scenario("LS76 an unknown write is read again: the same token [L117] [L16]", async (world) => {
@@ -129,11 +136,11 @@ scenario("LS76 an unknown write is read again: the same token [L117] [L16]", asy
 scenario("LS76 the packet of a given-up attempt is refused [L16] [L117] [L128]", async (world) => {
   const a = await world.client({ callTimeout: "200ms" });
   const b = await world.client();
-  let calls = 0;
-  a.engine.fault = () => {
-    calls += 1;
-    if (calls === 1) return { kind: "late-packet", ms: 3_000 };
-    return { kind: calls < 6 ? "drop" : "pass" };
+  const first = a.engine.calls;
+  const untilMs = world.clock.monotonicMs() + 300;
+  a.engine.fault = ({ serial }) => {
+    if (serial === first) return { kind: "late-packet", ms: 3_000 };
+    return { kind: world.clock.monotonicMs() < untilMs ? "drop" : "pass" };
   };
   const given = track(a.space.tryAcquire("n"));
   await world.clock.advance(2_000);
@@ -197,38 +204,44 @@ function scopeOf(): AcquireCommand["scope"] {
   };
 }
 
-scenario("LS78 a release whose write fails is tried again, B stays first [L20] [L116]", async (world) => {
-  const [a, b, c] = [await world.client(), await world.client(), await world.client()];
-  const held = await a.space.acquire("n");
-  const second = track(b.space.acquire("n", { wait: "1m" }));
-  await world.clock.settle();
-  const third = track(c.space.acquire("n", { wait: "1m" }));
-  await world.clock.settle();
-  a.engine.failNext({ kind: "drop" }, 2);
-  expect(await within(world.clock, 2_000, held.release())).toBe(true); // Retried.
-  await world.clock.advance(200);
-  expect(second.value().token).toBe(2); // L20
-  expect(third.state()).toBe("waiting");
-});
+scenario(
+  "LS78 a release whose write fails is tried again, B stays first [L20] [L116]",
+  async (world) => {
+    const [a, b, c] = [await world.client(), await world.client(), await world.client()];
+    const held = await a.space.acquire("n");
+    const second = track(b.space.acquire("n", { wait: "1m" }));
+    await world.clock.settle();
+    const third = track(c.space.acquire("n", { wait: "1m" }));
+    await world.clock.settle();
+    a.engine.failNext({ kind: "drop" }, 2);
+    expect(await within(world.clock, 2_000, held.release())).toBe(true); // Retried.
+    await world.clock.advance(200);
+    expect(second.value().token).toBe(2); // L20
+    expect(third.state()).toBe("waiting");
+  },
+);
 
-scenario("LS78 a release that fails for good rejects, B stays first [L20] [L116]", async (world) => {
-  const [a, b] = [await world.client(), await world.client()];
-  const held = await a.space.acquire("n", { lease: "10s" });
-  const waiting = track(b.space.acquire("n", { wait: "1m" }));
-  await world.clock.settle();
-  const before = await world.record("n");
-  a.engine.fault = () => ({ kind: "fail" });
-  await expect(held.release()).rejects.toMatchObject({
-    code: "ENGINE_UNAVAILABLE",
-    retry: "later",
-    outcome: "none",
-  });
-  expect(await world.record("n")).toEqual(before); // L116: no trace.
-  expect(waiting.state()).toBe("waiting");
-  await world.clock.advance(11_000);
-  expect(waiting.value().token).toBe(2); // B settles when the lease has ended by itself.
-  expect(a.told("released")).toEqual([]);
-});
+scenario(
+  "LS78 a release that fails for good rejects, B stays first [L20] [L116]",
+  async (world) => {
+    const [a, b] = [await world.client(), await world.client()];
+    const held = await a.space.acquire("n", { lease: "10s" });
+    const waiting = track(b.space.acquire("n", { wait: "1m" }));
+    await world.clock.settle();
+    const before = await world.record("n");
+    a.engine.fault = () => ({ kind: "fail" });
+    await expect(held.release()).rejects.toMatchObject({
+      code: "ENGINE_UNAVAILABLE",
+      retry: "later",
+      outcome: "none",
+    });
+    expect(await world.record("n")).toEqual(before); // L116: no trace.
+    expect(waiting.state()).toBe("waiting");
+    await world.clock.advance(11_000);
+    expect(waiting.value().token).toBe(2); // B settles when the lease has ended by itself.
+    expect(a.told("released")).toEqual([]);
+  },
+);
 
 scenario("LS79 two decide on the same state, one commits [L18]", async (world) => {
   const a = await world.client();

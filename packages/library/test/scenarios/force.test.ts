@@ -4,48 +4,51 @@ import type { LockRecord } from "../../src/core/lock/record.ts";
 import { rejection } from "./settling.ts";
 import { scenario, track } from "./world.ts";
 
-scenario("LS153 a forced end hands over in its commit [L20] [L110] [L111] [L112]", async (world) => {
-  const [a, b] = [await world.client(), await world.client()];
-  const admin = await world.client({ app: "console" });
-  const held = await a.space.acquire("n");
-  const { signal } = held;
-  const waiting = track(b.space.acquire("n", { wait: "1m" }));
-  await world.clock.settle();
-  const commits = admin.engine.commits.length;
-  const shown = (await admin.space.status("n")).token;
-  const forced = await admin.space.forceRelease("n", { reason: "stuck", token: shown });
-  expect(forced).toEqual({ ended: [{ token: 1, owner: held.owner }] });
-  const [commit, ...more] = admin.engine.commits.slice(commits);
-  expect(more).toEqual([]);
-  const written = commit?.writes.find(({ key }) => key[0] === "lock")?.value;
-  // L20: the successor stands in the same commit, and so does the audit entry (L112).
-  expect((written as unknown as LockRecord).grants).toMatchObject([{ token: 2 }]);
-  expect(commit?.writes.find(({ key }) => key[0] === "audit")?.value).toMatchObject({
-    name: "n",
-    token: 1,
-    kind: "forced",
-    owner: held.owner,
-    by: { host: "host-3", pid: 3, app: "console" },
-    reason: "stuck",
-    at: await world.now(),
-  });
-  await world.clock.advance(200);
-  expect(waiting.value().token).toBe(2); // A guard refuses token 1 once B has written with it.
-  expect(held.state).toBe("held"); // L111: until its next renewal its holder believes so.
-  await world.clock.advance(10_000);
-  expect(held.state).toBe("lost");
-  expect(signal.reason).toMatchObject({
-    code: "LEASE_LOST",
-    reason: "forced",
-    token: 1,
-    by: "console at host-3/3",
-    why: "stuck",
-  });
-  const history = [];
-  for await (const entry of admin.space.history({ name: "n" })) history.push(entry);
-  expect(history).toMatchObject([{ kind: "forced", token: 1, reason: "stuck" }]);
-  waiting.value().assertHeld();
-});
+scenario(
+  "LS153 a forced end hands over in its commit [L20] [L110] [L111] [L112]",
+  async (world) => {
+    const [a, b] = [await world.client(), await world.client()];
+    const admin = await world.client({ app: "console" });
+    const held = await a.space.acquire("n");
+    const { signal } = held;
+    const waiting = track(b.space.acquire("n", { wait: "1m" }));
+    await world.clock.settle();
+    const commits = admin.engine.commits.length;
+    const shown = (await admin.space.status("n")).token;
+    const forced = await admin.space.forceRelease("n", { reason: "stuck", token: shown });
+    expect(forced).toEqual({ ended: [{ token: 1, owner: held.owner }] });
+    const [commit, ...more] = admin.engine.commits.slice(commits);
+    expect(more).toEqual([]);
+    const written = commit?.writes.find(({ key }) => key[0] === "lock")?.value;
+    // L20: the successor stands in the same commit, and so does the audit entry (L112).
+    expect((written as unknown as LockRecord).grants).toMatchObject([{ token: 2 }]);
+    expect(commit?.writes.find(({ key }) => key[0] === "audit")?.value).toMatchObject({
+      name: "n",
+      token: 1,
+      kind: "forced",
+      owner: held.owner,
+      by: { host: "host-3", pid: 3, app: "console" },
+      reason: "stuck",
+      at: await world.now(),
+    });
+    await world.clock.advance(200);
+    expect(waiting.value().token).toBe(2); // A guard refuses token 1 once B has written with it.
+    expect(held.state).toBe("held"); // L111: until its next renewal its holder believes so.
+    await world.clock.advance(10_000);
+    expect(held.state).toBe("lost");
+    expect(signal.reason).toMatchObject({
+      code: "LEASE_LOST",
+      reason: "forced",
+      token: 1,
+      by: "console at host-3/3",
+      why: "stuck",
+    });
+    const history = [];
+    for await (const entry of admin.space.history({ name: "n" })) history.push(entry);
+    expect(history).toMatchObject([{ kind: "forced", token: 1, reason: "stuck" }]);
+    waiting.value().assertHeld();
+  },
+);
 
 scenario("LS153 a token that is not current disturbs nothing [L110]", async (world) => {
   const [a, admin] = [await world.client(), await world.client()];

@@ -16,11 +16,11 @@ scenario("LS161 the packet of an acquire comes after the sweep [L63] [L128]", as
   const other = await world.client();
   await world.put(["floor", "default"], { v: 1, floor: 7 });
   const dayMs = 86_400_000;
-  let calls = 0;
-  a.engine.fault = () => {
-    calls += 1;
-    if (calls === 1) return { kind: "late-packet", ms: dayMs };
-    return { kind: calls < 5 ? "drop" : "pass" };
+  const first = a.engine.calls;
+  const untilMs = world.clock.monotonicMs() + 300;
+  a.engine.fault = ({ serial }) => {
+    if (serial === first) return { kind: "late-packet", ms: dayMs };
+    return { kind: world.clock.monotonicMs() < untilMs ? "drop" : "pass" };
   };
   expect(await within(world.clock, 1_000, rejection(a.space.tryAcquire("n")))).toMatchObject({
     code: "ENGINE_UNAVAILABLE",
@@ -113,39 +113,45 @@ async function cancel(client: Client, presence: string, number: number | null): 
   return (await client.engine.transact([key], decide, {})).result.ended;
 }
 
-scenario("LS164 a server that lost its client ends nothing elsewhere [L15] [L130]", async (world) => {
-  const holder = await world.client();
-  const lease = await holder.space.acquire("n");
-  const first = await ask(holder, attemptAt("server-1", false));
-  expect(first).toMatchObject({ kind: "queued", number: 1 });
-  const again = await ask(holder, attemptAt("server-2", true));
-  expect(again).toMatchObject({ kind: "queued", number: 1, denial: { position: 0 } }); // L15
-  expect((await world.record("n"))?.queue).toMatchObject([{ presence: "server-2", number: 1 }]);
-  expect(await cancel(holder, "server-1", 1)).toBe("foreign"); // L130: still queued.
-  await lease.release();
-  expect(await ask(holder, attemptAt("server-2", true))).toMatchObject({ kind: "granted" });
-  expect(await cancel(holder, "server-1", 1)).toBe("foreign"); // L130: the lease lives.
-  expect(await world.record("n")).toMatchObject({
-    counter: 2,
-    queue: [],
-    grants: [{ id: "attempt", state: "held", presence: "server-2", token: 2 }],
-  });
-});
+scenario(
+  "LS164 a server that lost its client ends nothing elsewhere [L15] [L130]",
+  async (world) => {
+    const holder = await world.client();
+    const lease = await holder.space.acquire("n");
+    const first = await ask(holder, attemptAt("server-1", false));
+    expect(first).toMatchObject({ kind: "queued", number: 1 });
+    const again = await ask(holder, attemptAt("server-2", true));
+    expect(again).toMatchObject({ kind: "queued", number: 1, denial: { position: 0 } }); // L15
+    expect((await world.record("n"))?.queue).toMatchObject([{ presence: "server-2", number: 1 }]);
+    expect(await cancel(holder, "server-1", 1)).toBe("foreign"); // L130: still queued.
+    await lease.release();
+    expect(await ask(holder, attemptAt("server-2", true))).toMatchObject({ kind: "granted" });
+    expect(await cancel(holder, "server-1", 1)).toBe("foreign"); // L130: the lease lives.
+    expect(await world.record("n")).toMatchObject({
+      counter: 2,
+      queue: [],
+      grants: [{ id: "attempt", state: "held", presence: "server-2", token: 2 }],
+    });
+  },
+);
 
-scenario("LS164 cancelled first, the waiter begins anew at the tail [L16] [L130]", async (world) => {
-  const holder = await world.client();
-  await holder.space.acquire("n");
-  await ask(holder, attemptAt("server-1", false));
-  await ask(holder, { ...attemptAt("server-3", false), id: "behind" });
-  expect(await cancel(holder, "server-1", 1)).toBe("ticket");
-  expect(await ask(holder, attemptAt("server-2", true))).toEqual({
-    kind: "gone",
-    how: "cancelled",
-  });
-  const anew = await ask(holder, { ...attemptAt("server-2", false), id: "anew" });
-  expect(anew).toMatchObject({ kind: "queued", number: 3, denial: { position: 1 } });
-  expect((await world.record("n"))?.queue.map(({ id }) => id)).toEqual(["behind", "anew"]);
-});
+scenario(
+  "LS164 cancelled first, the waiter begins anew at the tail [L16] [L130]",
+  async (world) => {
+    const holder = await world.client();
+    await holder.space.acquire("n");
+    await ask(holder, attemptAt("server-1", false));
+    await ask(holder, { ...attemptAt("server-3", false), id: "behind" });
+    expect(await cancel(holder, "server-1", 1)).toBe("ticket");
+    expect(await ask(holder, attemptAt("server-2", true))).toEqual({
+      kind: "gone",
+      how: "cancelled",
+    });
+    const anew = await ask(holder, { ...attemptAt("server-2", false), id: "anew" });
+    expect(anew).toMatchObject({ kind: "queued", number: 3, denial: { position: 1 } });
+    expect((await world.record("n"))?.queue.map(({ id }) => id)).toEqual(["behind", "anew"]);
+  },
+);
 
 scenario("LS169 an acquire counts from its own time [L56]", async (world) => {
   const { space, engine } = await world.client();

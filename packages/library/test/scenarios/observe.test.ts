@@ -231,6 +231,6 @@ function everything(value: unknown): string {
   return JSON.stringify(value, (_key, member: unknown) => {
     if (!(member instanceof Error)) return member;
     const { message, stack, cause } = member;
-    return { ...member, message, stack, cause };
+    return { facts: Object.entries(member), message, stack, cause };
   });
 }

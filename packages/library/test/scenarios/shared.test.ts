@@ -30,9 +30,9 @@ scenario("LS111 shared requests in a loop do not starve an exclusive one [L18]",
   const { clock } = world;
   const [x, ...loopers] = await clients(world, 21);
   const leases: { token: number; grantedAt: number }[] = [];
-  let isOver = false;
+  const over = new AbortController();
   const loop = async ({ space }: Client): Promise<void> => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const lease = await space.acquire("n", { mode: "shared", wait: "10s" });
       leases.push({ token: lease.token, grantedAt: lease.grantedAt });
       await new Promise<void>((resume) => {
@@ -53,7 +53,7 @@ scenario("LS111 shared requests in a loop do not starve an exclusive one [L18]",
   await clock.advance(300);
   const after = leases.filter(({ token }) => token > granted.token);
   expect(after.length).toBeGreaterThanOrEqual(20);
-  isOver = true;
+  over.abort();
   await within(clock, 10_000, Promise.all(loops));
 });
 

@@ -21,12 +21,12 @@ async function recordCount(engine: Client["engine"]): Promise<number> {
   return count;
 }
 
+/** Every tenth name is contended, and every tenth abandoned by its holder. */
+const isContended = (index: number): boolean => index % 10 === 1;
+const isAbandoned = (index: number): boolean => index % 10 === 2;
+
 scenario("LS104 names used once leave nothing behind [L123]", async (world) => {
-  const [keeper, user, dying] = [
-    await world.client(),
-    await world.client(),
-    await world.client(),
-  ];
+  const [keeper, user, dying] = [await world.client(), await world.client(), await world.client()];
   const names = Array.from({ length: 1_000 }, (_, index) => `once/${index}`);
   const kept = await Promise.all(
     Array.from({ length: 100 }, (_, index) => keeper.space.acquire(`active/${index}`)),
@@ -34,8 +34,6 @@ scenario("LS104 names used once leave nothing behind [L123]", async (world) => {
   const claim = await keeper.space.claim("active/claim", "me", { lease: "2h" });
   const before = await recordCount(keeper.engine);
   expect(before).toBe(101);
-  const isContended = (index: number): boolean => index % 10 === 1;
-  const isAbandoned = (index: number): boolean => index % 10 === 2;
   const uses = Promise.all(
     names.map(async (name, index) => {
       const client = isAbandoned(index) ? dying : user;
@@ -101,6 +99,7 @@ scenario("LS105 tokens go on above a swept counter [L61] [L63]", async (world) =
 
 scenario("LS106 a sweep and an acquire at once [L63] [L123] [L61]", async (world) => {
   const [sweeper, user] = [await world.client(), await world.client()];
+  const wins = { acquire: 0, sweep: 0 };
   let last = 0;
   let counter = 0;
   // A commit to a file costs more; real processes race there as well.
@@ -110,11 +109,12 @@ scenario("LS106 a sweep and an acquire at once [L63] [L123] [L61]", async (world
     counter += 1;
     const before = storedLock({ counter, touchedAt: now - hourMs });
     await world.put(["lock", "default", "n"], before);
-    const isFirst = round % 2 === 0;
-    const acquire = isFirst ? user.space.acquire("n") : undefined;
     const sweep = sweeper.space.sweep();
-    const lease = await (acquire ?? user.space.acquire("n"));
-    await sweep;
+    // The acquire comes a little later in every round, until the sweep wins.
+    for (let turn = 0; turn < round % 40; turn += 1) await Promise.resolve();
+    if (round % 40 > 30) await world.clock.settle();
+    const lease = await user.space.acquire("n");
+    wins[(await sweep).locks === 0 ? "acquire" : "sweep"] += 1;
     expect(lease.token).toBeGreaterThan(Math.max(last, counter)); // No token is repeated.
     expect((await world.record("n"))?.grants).toMatchObject([{ id: lease.leaseId }]);
     lease.assertHeld();
@@ -122,6 +122,8 @@ scenario("LS106 a sweep and an acquire at once [L63] [L123] [L61]", async (world
     counter = last;
     await lease.release();
   }
+  expect(wins.acquire).toBeGreaterThan(rounds / 20);
+  expect(wins.sweep).toBeGreaterThan(rounds / 20);
 });
 
 scenario("LS107 a record deleted from outside is found out [L64]", async (world) => {

@@ -35,7 +35,8 @@ scenario("LS37 a grant that the final decision finds is taken [L26]", async (wor
   // The wait ends at 5 s: the lock is released just before, and the waiter's timer runs late.
   const own = new FakeClock({ monotonicMs: world.clock.monotonicMs() });
   const a = await world.client();
-  const b = await world.client({}, { clock: own });
+  // No look falls into the wait, so that the final decision alone finds the grant.
+  const b = await world.client({ lookPeriod: "30s" }, { clock: own });
   b.engine.dropsHints = true;
   const held = await a.space.acquire("released");
   const late = track(b.space.acquire("released", { wait: "5s" }));
@@ -51,8 +52,9 @@ scenario("LS37 a grant that the final decision finds is taken [L26]", async (wor
   expect((await world.record("released"))?.grants).toMatchObject([{ token: 2, state: "held" }]);
   // The holder's lease ends exactly when the wait does.
   const lapses = await world.client();
+  const unlooked = await world.client({ lookPeriod: "30s" });
   await lapses.space.acquire("lapsed", { lease: "5s", renew: "manual" });
-  const exact = track((await world.client()).space.acquire("lapsed", { wait: "5s" }));
+  const exact = track(unlooked.space.acquire("lapsed", { wait: "5s" }));
   await world.clock.advance(5_000);
   expect(exact.value()).toMatchObject({ token: 2, state: "held" });
   await world.clock.advance(2_000);

@@ -153,7 +153,11 @@ function worldOn(name: World["engine"], clock: FakeClock, open: () => Promise<En
     record: async (lock) => (await read(lockKey("default", lock))) as LockRecord | undefined,
     stored: read,
     put: async (key, value) =>
-      (await observe()).transact([key], () => ({ writes: [{ key, value }], outcome: undefined }), {}),
+      (await observe()).transact(
+        [key],
+        () => ({ writes: [{ key, value }], outcome: undefined }),
+        {},
+      ),
     keys: async (part) => {
       const page = await (await observe()).scan([part, "default"], { limit: 1_000 }, {});
       return page.records.map(({ key }) => key);
@@ -161,8 +165,7 @@ function worldOn(name: World["engine"], clock: FakeClock, open: () => Promise<En
     status: async (lock) =>
       (await observe()).transact(
         [lockKey("default", lock)],
-        (snapshot) =>
-          decideStatus(snapshot, { namespace: "default", name: lock, clockErrorMs: 0 }),
+        (snapshot) => decideStatus(snapshot, { namespace: "default", name: lock, clockErrorMs: 0 }),
         {},
       ),
     stepEngine: (ms) => {

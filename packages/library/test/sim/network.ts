@@ -36,8 +36,8 @@ export interface NetworkTale {
 }
 
 /**
- * The connection of one simulated process to the store: every call is delayed, and may be lost, lose
- * its reply, or arrive a second time much later, when its caller has long given up.
+ * The connection of one simulated process to the store: every call is delayed, and may be lost,
+ * lose its reply, or arrive a second time much later, when its caller has long given up.
  */
 export class SimNetwork implements Engine {
   readonly capabilities: Capabilities;

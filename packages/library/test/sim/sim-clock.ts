@@ -3,8 +3,8 @@ import type { Clock, Timer } from "../../src/time/clock.ts";
 import type { FakeClock } from "../../src/time/fake-clock.ts";
 
 /**
- * The clock of one simulated process over the world's: it drifts, its calendar is set by people, and
- * while the process is paused none of its timers fires.
+ * The clock of one simulated process over the world's: it drifts, its calendar is set by people,
+ * and while the process is paused none of its timers fires.
  */
 export class SimClock implements Clock {
   readonly #world: FakeClock;
@@ -29,7 +29,8 @@ export class SimClock implements Clock {
   }
 
   timer(afterMs: DurationMs, fire: () => void): Timer {
-    // Rounded up, as a system's timers are: one that fires a hair early would be set again for ever.
+    // Rounded up, as a system's timers are: one that fires a hair early would be set again for
+    // ever.
     const worldMs = Math.ceil((afterMs / this.#rate) * 1_000 + 1) / 1_000;
     return this.#world.timer(worldMs, () => this.run(fire));
   }

@@ -62,12 +62,17 @@ export function decideAcquire(
     if (isNeedsOf(earlier)) return earlier;
     return advance(draft, false) ?? finish(draft, earlier);
   }
+  const stood = command.isRepeat ? findTicket(draft, command.id, null) : undefined;
   const needs = advance(draft, true);
   if (needs !== undefined) return needs;
   const own = grantOf(draft, command.id);
   if (own !== undefined) return finish(draft, { kind: "granted", grant: grantFacts(own) });
+  const repeated = stood === undefined ? undefined : findTicket(draft, command.id, null);
+  // Its ticket was dead and has just been passed over: the attempt is never granted any more (L21).
+  if (stood !== undefined && repeated === undefined) {
+    return finish(draft, { kind: "gone", how: null });
+  }
   if (draft.more) return finish(draft, { kind: "unjudged" });
-  const repeated = command.isRepeat ? findTicket(draft, command.id, null) : undefined;
   if (repeated !== undefined) {
     if (isNeedsOf(repeated)) return repeated;
     draft.hasChanged = true;

@@ -190,11 +190,12 @@ export class LockDraft {
   }
 
   /** Notes that the counter was raised without a grant (L64, L65). */
-  auditRaise(token: FencingToken): void {
+  auditRaise(token: FencingToken, reason: string | undefined): void {
     if (this.scope.audit === "off") return;
     const { actor } = this.scope;
     const owner = `${actor.host}/${actor.pid}`;
-    this.#audits.push({ token, kind: "raised", owner, actor, mode: "exclusive" });
+    const why = reason === undefined ? {} : { by: actor, reason };
+    this.#audits.push({ token, kind: "raised", owner, actor, mode: "exclusive", ...why });
   }
 
   /** Tells the deciding space of a grant that is held for one of its tickets. */

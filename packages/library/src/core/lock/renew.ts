@@ -102,8 +102,8 @@ function lost(draft: LockDraft, grant: Grant | undefined, command: RenewCommand)
 }
 
 /** Raises the counter to a token that is known to have been given out, and audits it (L64, L65). */
-export function raiseCounter(draft: LockDraft, token: FencingToken): void {
+export function raiseCounter(draft: LockDraft, token: FencingToken, reason?: string): void {
   draft.counter = token;
   draft.hasChanged = true;
-  draft.auditRaise(token);
+  draft.auditRaise(token, reason);
 }

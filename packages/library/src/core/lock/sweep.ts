@@ -163,12 +163,14 @@ export function decideRaiseFloor(snapshot: Snapshot, command: RaiseFloorCommand)
 /** Raises the counter of one existing lock to a floor that was raised (L65). */
 export function decideRaiseCounter(
   snapshot: Snapshot,
-  command: RaiseFloorCommand & { readonly name: string },
+  command: RaiseFloorCommand & { readonly name: string; readonly reason?: string },
 ): Decision<Outcome<number>> {
   const draft = LockDraft.open(snapshot, command.scope, command.name);
   if (!(draft instanceof LockDraft)) return draft;
   const isWalkDue = endOver(draft);
-  if (!draft.isAbsent && draft.counter < command.to) raiseCounter(draft, command.to);
+  if (!draft.isAbsent && draft.counter < command.to) {
+    raiseCounter(draft, command.to, command.reason);
+  }
   const needs = isWalkDue ? walk(draft, false) : undefined;
   return needs ?? finish(draft, draft.counter);
 }

@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync, writeSync } from "node:fs";
+import { closeSync, constants, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
 import type { MonotonicMs } from "../../core/scalars.ts";
@@ -42,6 +42,12 @@ export class BellRinger {
       if (this.#absent.size >= absentMax) this.#absent.clear();
       this.#absent.set(bell, nowMs);
     }
+  }
+
+  /** Removes the bell of a presence whose record was deleted: its space has closed, or is dead. */
+  remove(bell: string): void {
+    this.#forget(bell);
+    rmSync(join(this.#folder, bell), { force: true });
   }
 
   close(): void {

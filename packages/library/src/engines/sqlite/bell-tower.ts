@@ -1,18 +1,16 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, watch, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, watch, writeFileSync } from "node:fs";
 import type { FSWatcher } from "node:fs";
 import { join } from "node:path";
 
 import type { DurationMs } from "../../core/scalars.ts";
 import type { CommitUnit } from "../../engine/commit-driver.ts";
 import type { Clock, Timer } from "../../time/clock.ts";
+import { bellOf } from "./bell-name.ts";
 
 /** How often other processes' commits are looked for where no bell is rung. */
 const pollMs = 50;
 /** The same for a presence whose bell cannot be heard. */
 const bellPollMs = 20;
-
-/** Stored keys of presences: `presence/<namespace>/<id>`; the id names the bell. */
-const presenceKey = /^presence\/[^/]*\/([\w-]{1,64})$/;
 
 export interface BellTowerOptions {
   readonly folder: string;
@@ -62,7 +60,7 @@ export class BellTower {
 
   /** Calls `notify` when a record below `prefix` may have changed; returns how to stop. */
   listen(prefix: string, notify: (key: string) => void): () => void {
-    const bell = presenceKey.exec(prefix)?.[1];
+    const bell = bellOf(prefix);
     if (bell === undefined) return this.#poll({ prefix, notify, everyMs: pollMs, isNew: false });
     let stopPoll: (() => void) | undefined;
     const pollInstead = (): void => {
@@ -85,8 +83,7 @@ export class BellTower {
   }
 
   #addBell(storedKey: string, bells: Set<string>): void {
-    if (!storedKey.startsWith("presence/")) return;
-    const bell = presenceKey.exec(storedKey)?.[1];
+    const bell = bellOf(storedKey);
     if (bell !== undefined && !this.#bells.has(bell)) bells.add(bell);
   }
 
@@ -158,21 +155,4 @@ export class BellTower {
       return this.#version;
     }
   }
-}
-
-/**
- * Removes the bells whose presence is gone, for the sweep; `isLive` is asked by presence id.
- * Returns how many were removed.
- */
-export function removeStaleBells(path: string, isLive: (presenceId: string) => boolean): number {
-  const folder = bellFolderOf(path);
-  if (!existsSync(folder)) return 0;
-  const stale = readdirSync(folder).filter((bell) => !isLive(bell));
-  for (const bell of stale) rmSync(join(folder, bell), { force: true });
-  return stale.length;
-}
-
-/** The folder of the bells of the store at `path`. */
-export function bellFolderOf(path: string): string {
-  return `${path}-bells`;
 }

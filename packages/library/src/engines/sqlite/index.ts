@@ -1,4 +1,3 @@
-export { removeStaleBells } from "./bell-tower.ts";
 export { openSqlite } from "./open-sqlite.ts";
 export type { SqliteOptions } from "./open-sqlite.ts";
 export { capabilities as sqliteCapabilities } from "./sqlite-driver.ts";

@@ -4,6 +4,7 @@ import type { KeyRange } from "../../engine/key-range.ts";
 import { blockFor } from "../../time/block.ts";
 import type { Entropy } from "../../time/clock.ts";
 import type { HostTime } from "../../time/host-time.ts";
+import { bellOf } from "./bell-name.ts";
 import { BellRinger } from "./bell-ringer.ts";
 import { Connection } from "./connection.ts";
 import type {
@@ -74,8 +75,20 @@ export class SqliteHost {
       if (request.generation !== opened.generation) return { opened, results: undefined };
       const results = this.#runBatch(connection, request.units);
       for (const bell of request.bells) this.#ringer.ring(bell);
+      this.#removeBells(request.units, results);
       return { opened, results };
     });
+  }
+
+  /** A deleted presence takes its bell along. */
+  #removeBells(units: readonly CommitUnit[], results: readonly UnitResult[]): void {
+    for (const [i, { writeKeys, writeTexts }] of units.entries()) {
+      if (typeof results[i] !== "number") continue;
+      for (const [place, key] of writeKeys.entries()) {
+        const bell = writeTexts[place] === null ? bellOf(key) : undefined;
+        if (bell !== undefined) this.#ringer.remove(bell);
+      }
+    }
   }
 
   scan(range: KeyRange, patienceMs: DurationMs): ScanAnswer {

@@ -1,0 +1,208 @@
+import type { Mutant } from "./mutant.ts";
+
+const advance = "core/lock/advance.ts";
+const attempt = "lock/attempt-state.ts";
+const cancel = "core/lock/cancel.ts";
+const lease = "lock/lease-state.ts";
+const release = "core/lock/release.ts";
+const renew = "core/lock/renew.ts";
+const resume = "core/lock/resume.ts";
+const sweep = "core/lock/sweep.ts";
+const validity = "core/lock/validity.ts";
+
+export const laterMutants: readonly Mutant[] = [
+  {
+    id: "M20",
+    what: "release frees without granting the successor",
+    killers: ["I13"],
+    world: "2:",
+    edits: [
+      [
+        release,
+        "isWalkDue || draft.hasChanged ? walk(draft, false) : undefined;\n  const isFreed",
+        "undefined;\n  const isFreed",
+      ],
+    ],
+  },
+  {
+    id: "M22",
+    what: "left-over heads forgotten at the widening bound",
+    killers: ["I13"],
+    world: "2: modes",
+    edits: [
+      [
+        advance,
+        '  draft.more ||= liveness === "beyond";\n  if (liveness === "beyond" ||',
+        '  if (liveness === "beyond" ||',
+      ],
+    ],
+  },
+  {
+    id: "M23",
+    what: "local deadline counted from the reply",
+    killers: ["I9"],
+    world: "1:",
+    edits: [],
+    engine: "counts-from-reply",
+  },
+  {
+    id: "M25",
+    what: "late renewal reply revives a lost handle",
+    killers: ["I10"],
+    world: "1:",
+    edits: [[lease, "if (isOver(facts) || sent === null)", "if (sent === null)"]],
+  },
+  {
+    id: "M26",
+    what: "unknown shortening renewal keeps the longer deadline",
+    killers: ["I9"],
+    world: "1: two clients, changes",
+    edits: [
+      [
+        lease,
+        'outcome === "unknown" ? (facts.sent?.shortenedMs ?? null) : null;',
+        "null as number | null;",
+      ],
+    ],
+  },
+  {
+    id: "M29",
+    what: "lock-delay dropped on reclaim",
+    killers: ["I5"],
+    world: "1: a lock-delay",
+    edits: [[validity, 'grant.state === "held" ? grant.lockDelayMs : 0', "0 * grant.lockDelayMs"]],
+  },
+  {
+    id: "M30",
+    what: "resume leaves the old lease id valid",
+    killers: ["I25"],
+    world: "5:",
+    edits: [[resume, '  draft.endGrant(earlier, "superseded", { by: scope.actor });\n', ""]],
+  },
+  {
+    id: "M31",
+    what: "resume after another grant",
+    killers: ["I4", "I5"],
+    world: "5:",
+    edits: [
+      [
+        advance,
+        "    if (isBlocking(draft, grant)) continue;\n    if (grant.forced",
+        '    if (isBlocking(draft, grant) || grant.kind !== "lease") continue;\n' +
+          "    if (grant.forced",
+      ],
+    ],
+  },
+  {
+    id: "M32",
+    what: "releaseClaim frees a resumed lease",
+    killers: ["I7"],
+    world: "5:",
+    edits: [[release, 'kind === "claim" && owner', 'kind !== "lease" && owner']],
+  },
+  {
+    id: "M33",
+    what: "re-base sets the end to now instead of now + span",
+    killers: ["I9"],
+    world: "1: a lock-delay",
+    edits: [
+      [
+        advance,
+        "draft.replaceGrant(grant.id, { ...grant, expiresAt: now + grant.spanMs });",
+        "draft.replaceGrant(grant.id, { ...grant, expiresAt: now });",
+      ],
+    ],
+  },
+  {
+    id: "M40",
+    what: "reclaim counted when seen instead of when committed",
+    killers: ["I29"],
+    world: "1:",
+    edits: [
+      [
+        "core/lock/draft.ts",
+        "    this.ended = stored === undefined ? [] : [...stored.ended];\n",
+        "    this.ended = stored === undefined ? [] : [...stored.ended];\n" +
+          "    for (const { token, owner, kind, expiresAt } of this.grants) {\n" +
+          "      if (this.now >= expiresAt) this.#reclaimed.push({ token, owner, kind });\n    }\n",
+      ],
+    ],
+  },
+  {
+    id: "M41",
+    what: "failed write on hand-over drops the waiter",
+    killers: ["I18"],
+    world: "2:",
+    edits: [
+      [
+        attempt,
+        'noAnswer(after) : { facts: after, action: { do: "retry" } };',
+        'noAnswer(after) : { facts: after, action: { do: "nothing" } };',
+      ],
+    ],
+  },
+  {
+    id: "M43",
+    what: "a decision reads the process clock",
+    killers: ["I30", "I31"],
+    world: "1:",
+    edits: [["core/lock/draft.ts", "this.now = snapshot.now;", "this.now = Date.now();"]],
+  },
+  {
+    id: "M44",
+    what: "span not written together with the end",
+    killers: ["I31", "I9"],
+    world: "2:",
+    edits: [
+      ["core/lock/own-grant.ts", "{ spanMs: grant.leaseMs, expiresAt: end }", "{ expiresAt: end }"],
+    ],
+  },
+  {
+    id: "M47",
+    what: "sweep leaves the floor record alone when its value stays",
+    killers: ["I24"],
+    world: "6:",
+    edits: [
+      [
+        sweep,
+        "if (deleted.length > 0) writes.push({ key: floorAt",
+        "if (floor !== decodeFloor(floorAt, snapshot.get(floorAt))) writes.push({ key: floorAt",
+      ],
+    ],
+  },
+  {
+    id: "M48",
+    what: "renewal with an unchanged end writes nothing",
+    killers: ["I9"],
+    world: "1: two clients, changes",
+    edits: [
+      [
+        renew,
+        "  draft.replaceGrant(grant.id, {\n",
+        "  if (moves) draft.replaceGrant(grant.id, {\n",
+      ],
+    ],
+  },
+  {
+    id: "M49",
+    what: "numbers of changes are not compared",
+    killers: ["I34"],
+    world: "1: two clients, changes",
+    edits: [[renew, "if (command.change < grant.change) {", "if (command.change < 0) {"]],
+  },
+  {
+    id: "M50",
+    what: "cancel does not compare the presence",
+    killers: ["I34"],
+    world: "2:",
+    edits: [
+      [cancel, '    if (grant.presence !== scope.presence) return "foreign";\n', ""],
+      [
+        cancel,
+        "  if (found !== undefined && found.ticket.presence !== scope.presence) " +
+          'return "foreign";\n',
+        "",
+      ],
+    ],
+  },
+];
