@@ -40,20 +40,20 @@ async function entrant(): Promise<{ acquire(owner: string): Promise<Held>; close
   return { acquire, close: () => lock.close() };
 }
 
-const { acquire, close } = await entrant();
+const rival = await entrant();
 process.send?.("ready");
 await once(process, "message");
 const endMs = performance.now() + Number(msText);
 const report = { log: [] as [number, string][], waitsMs: [] as number[], served: [] as number[] };
-let isOver = false;
+const state = { isOver: false };
 const run = async (_: unknown, waiter: number): Promise<void> => {
   const owner = `${process.pid}/${waiter}`;
   let count = 0;
-  while (!isOver && performance.now() < endMs) {
+  while (!state.isOver && performance.now() < endMs) {
     const askedMs = performance.now();
-    const held = await acquire(owner);
+    const held = await rival.acquire(owner);
     const gotMs = performance.now();
-    if (!isOver && gotMs < endMs) {
+    if (!state.isOver && gotMs < endMs) {
       report.waitsMs.push(gotMs - askedMs);
       report.log.push([performance.timeOrigin + gotMs, owner]);
       count += 1;
@@ -66,8 +66,8 @@ await Promise.race([
   Promise.all(Array.from({ length: waiters }, run)),
   new Promise((resume) => setTimeout(resume, Number(msText) + 3_000)),
 ]);
-isOver = true;
+state.isOver = true;
 const served = Array.from({ length: waiters }, (_, waiter) => report.served[waiter] ?? 0);
 process.send?.({ ...report, served } satisfies HandoverReport, () => {
-  void Promise.resolve(close()).finally(() => process.exit());
+  void Promise.resolve(rival.close()).finally(() => process.exit());
 });

@@ -2,7 +2,7 @@ import { join } from "node:path";
 
 import { open, type Lease } from "leasehold";
 
-import { figure, heapBytes, quantile } from "./measure.ts";
+import { figure, heapBytes, quantile, nextTurn } from "./measure.ts";
 import { inScratch } from "./scratch.ts";
 
 export interface HeldReport {
@@ -49,7 +49,7 @@ export function held(count: number, waiters: number): Promise<HeldReport> {
     const waiting = Array.from({ length: waiters }, (_, i) =>
       space.acquire(`held-${i}`, { wait: Infinity, signal: stop.signal }).catch(() => undefined),
     );
-    while ((await space.status(`held-${waiters - 1}`)).depth === 0) await undefined;
+    while ((await space.status(`held-${waiters - 1}`)).depth === 0) await nextTurn();
     const bytesPerWaiter = (heapBytes() - beforeWaiters) / waiters;
     stop.abort();
     await Promise.all(waiting);

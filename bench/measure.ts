@@ -39,3 +39,10 @@ export function heapBytes(): number {
   globalThis.gc?.();
   return process.memoryUsage().heapUsed;
 }
+
+/** Lets timers and sockets of this process be served once. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resume) => {
+    setImmediate(resume);
+  });
+}

@@ -2,7 +2,7 @@ import { join } from "node:path";
 
 import { open } from "leasehold";
 
-import { closedLoop, figure, median } from "./measure.ts";
+import { closedLoop, figure, median, nextTurn } from "./measure.ts";
 import { OneCommitLock } from "./peers/one-commit.ts";
 import type { Result } from "./result.ts";
 import { inScratch } from "./scratch.ts";
@@ -47,7 +47,7 @@ function oneDrain(depth: number): Promise<Drain> {
       order.push(place);
       await lease.release();
     });
-    while ((await space.status("hot")).depth < depth) await undefined;
+    while ((await space.status("hot")).depth < depth) await nextTurn();
     const startMs = performance.now();
     await first.release();
     await Promise.all(waiting);

@@ -61,6 +61,18 @@ describe.concurrent("the command ends before another begins [LS157]", { timeout 
     expect(ended.stderr).toContain("lease");
   });
 
+  test("wrapper stopped for ever: it is woken to report the loss, 70 [LS157]", async () => {
+    await using world = new World();
+    const { first } = writeScripts(world);
+    const wrapper = await startFirst(world, first);
+    wrapper.kill("SIGSTOP");
+    const ended = await wrapper.ended;
+    expect(ended.code).toBe(70);
+    expect(ended.stderr).toContain("ending the command");
+    const group = [await world.readPid("first.pid"), await world.readPid("grandchild.pid")];
+    expect(group.filter(isAlive)).toEqual([]);
+  });
+
   test("wrapper stopped, then killed: KILL is not put off [LS157]", async () => {
     await using world = new World();
     // TERM comes 2 s before KILL; the wrapper is killed shortly before the end of that time.

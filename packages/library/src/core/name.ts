@@ -1,11 +1,11 @@
 import { InvalidArgumentError } from "../errors.ts";
 
 /** Most bytes of UTF-8 of a name. */
-export const nameBytesMax = 1024;
+const nameBytesMax = 1024;
 /** Most bytes of UTF-8 of an owner id. */
 export const ownerBytesMax = 256;
 /** Most bytes of UTF-8 of a note or a reason. */
-export const noteBytesMax = 1024;
+const noteBytesMax = 1024;
 
 /** The C0 controls, DEL and the C1 controls. */
 const control = /\p{Cc}/u;

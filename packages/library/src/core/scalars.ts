@@ -17,8 +17,6 @@ export type MonotonicMs = Flavour<number, "MonotonicMs">;
 export type DurationMs = Flavour<number, "DurationMs">;
 /** A grant's place in the history of its lock; a safe integer from 1 on, public. */
 export type FencingToken = Flavour<number, "FencingToken">;
-/** The unguessable 128-bit credential of a lease, as 22 characters of base64url. */
-export type LeaseId = Flavour<string, "LeaseId">;
 
 /** A value as JSON can hold it. Absent members are left out, never `undefined`. */
 export type Json =

@@ -7,7 +7,7 @@ import { LeaseHandle } from "./lease-handle.ts";
 import type { LeaseKeeper } from "./lease-keeper.ts";
 import type { LockRequest } from "./request.ts";
 import type { Claim, Lease } from "./space-api.ts";
-import { Waiter, type Granted } from "./waiter.ts";
+import { isOverdue, Waiter, type Granted } from "./waiter.ts";
 import type { WaitingRoom } from "./waiting-room.ts";
 
 /** The acquiring calls of a space: with and without waiting, for leases and for claims. */
@@ -25,7 +25,7 @@ export class Acquiring {
       config.owner ?? `${actor.host}/${actor.pid}/${presence.slice(0, 6)}`.slice(-256);
   }
 
-  async acquireLease(request: LockRequest): Promise<Lease> {
+  async acquireLease(request: LockRequest): Promise<LeaseHandle> {
     return this.#leaseOf(await this.#acquire(request, request.owner), request);
   }
 
@@ -82,7 +82,10 @@ export class Acquiring {
           { deadlineMs },
         );
         const verdict = this.#judge(outcome.result, sentAtMs, startMs);
-        if (wasUnknown && (verdict === undefined || isDenial(verdict))) this.#cancel(command);
+        // A lease that was over before it could be told is given back, and asked for anew (L49).
+        const isUseless = verdict === undefined || isDenial(verdict);
+        const isGivenBack = verdict === undefined && outcome.result.kind === "granted";
+        if (isGivenBack || (wasUnknown && isUseless)) this.#cancel(command);
         if (verdict !== undefined && isDenial(verdict)) return verdict;
         if (verdict !== undefined) {
           this.#tellAcquired(request, verdict);
@@ -104,6 +107,7 @@ export class Acquiring {
     startMs: MonotonicMs,
   ): Granted | Denial | undefined {
     if (result.kind === "granted") {
+      if (isOverdue(this.#room.context, result.grant, sentAtMs)) return undefined;
       return { grant: result.grant, sentAtMs, waitedMs: this.#waitedMs(startMs) };
     }
     return result.kind === "refused" ? result.denial : undefined;
@@ -138,7 +142,7 @@ export class Acquiring {
     return null;
   }
 
-  #leaseOf(granted: Granted, request: LockRequest): Lease {
+  #leaseOf(granted: Granted, request: LockRequest): LeaseHandle {
     const { name, isRenewed, maxHoldMs } = request;
     const terms = { name, isRenewed, maxHoldMs };
     return new LeaseHandle(this.#keeper, granted.grant, granted.sentAtMs, terms);

@@ -1,5 +1,6 @@
 import { decideCancel } from "../core/lock/cancel.ts";
 import { lockKey } from "../core/lock/keys.ts";
+import { decideAdvance } from "../core/lock/sweep.ts";
 import type { DurationMs } from "../core/scalars.ts";
 import type { EngineCalls } from "./engine-calls.ts";
 import type { SpaceContext } from "./space-context.ts";
@@ -21,6 +22,8 @@ export class Background {
   readonly #context: SpaceContext;
   readonly #calls: EngineCalls;
   readonly #running: Set<Promise<void>> = new Set();
+  /** Locks whose left-over tickets are about to be settled. */
+  readonly #advancing: Set<string> = new Set();
 
   constructor(context: SpaceContext, calls: EngineCalls) {
     this.#context = context;
@@ -42,6 +45,29 @@ export class Background {
         (snapshot) => decideCancel(snapshot, command),
         { deadlineMs: clock.monotonicMs() + lastsMs, isBackground: true },
       );
+    });
+  }
+
+  /**
+   * Goes on with the tickets that a commit has left over; its own commit may leave some over again,
+   * but settles at least one (L19, L131).
+   */
+  advance(name: string): void {
+    if (this.#advancing.has(name)) return;
+    this.#advancing.add(name);
+    const { scope, config, clock } = this.#context;
+    this.run(`advancing ${JSON.stringify(name)}`, async () => {
+      const deadlineMs = clock.monotonicMs() + config.callTimeoutMs;
+      const answered = this.#calls.untilAnswered(
+        [lockKey(scope.namespace, name)],
+        (snapshot) => {
+          // What this commit leaves over is the next advance's.
+          this.#advancing.delete(name);
+          return decideAdvance(snapshot, { scope, name });
+        },
+        { deadlineMs, isBackground: true },
+      );
+      await answered.finally(() => this.#advancing.delete(name));
     });
   }
 

@@ -24,6 +24,8 @@ export interface CallBounds {
 export interface AnswerListener {
   /** A commit has made a grant for a ticket of this space. */
   receive(grant: GrantFacts, sentAtMs: MonotonicMs): void;
+  /** A commit has left tickets over at the widening bound: they are to be settled at once (L19). */
+  leftOver(name: string): void;
   /** The host seems to have slept since the last answer (L60). */
   suspended(gapMs: DurationMs): void;
 }
@@ -142,6 +144,7 @@ export class EngineCalls {
     for (const grant of granted) this.#listener.receive(grant, sentAtMs);
     for (const end of reclaimed) this.#tellEnd("reclaimed", outcome.name, end);
     for (const end of withdrawn) this.#tellEnd("withdrawn", outcome.name, end);
+    if (outcome.more) this.#listener.leftOver(outcome.name);
   }
 
   noteTime(engineMs: EpochMs, sentAtMs: MonotonicMs): void {

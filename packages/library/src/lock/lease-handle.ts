@@ -162,6 +162,23 @@ export class LeaseHandle implements Lease, RenewedLease {
     return this.#releasing;
   }
 
+  /**
+   * Releases at the end of a body; never throws. Gives the loss when the lease was over before,
+   * also one that nobody knew of yet, such as a forced end (L52).
+   */
+  async releaseAfterUse(): Promise<Loss | undefined> {
+    this.#observe();
+    const known = this.#facts.phase === "lost" ? this.#loss : undefined;
+    try {
+      const wasFreed = await this.release();
+      if (wasFreed || known !== undefined) return known;
+      return await findEnd(this.#host.context, this.name, this.token);
+    } catch (error) {
+      this.#host.context.events.fail(error, `releasing ${JSON.stringify(this.name)}`);
+      return known;
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     try {
       await this.release();

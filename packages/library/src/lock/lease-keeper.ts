@@ -48,7 +48,9 @@ export class LeaseKeeper implements LeaseHost {
     this.#unplan(lease);
     const { clock, entropy } = this.context;
     const nowMs = clock.monotonicMs();
-    if (!lease.isRenewed || nowMs >= lease.maxHoldAtMs) {
+    // A lease in doubt is asked about again, whoever renews it (L60).
+    const isKept = lease.isRenewed || lease.facts.phase === "unverified";
+    if (!isKept || nowMs >= lease.maxHoldAtMs) {
       this.#leases.set(lease, null);
       return;
     }

@@ -4,7 +4,7 @@ import type { AuditLevel } from "../core/lock/scope.ts";
 import type { Denial, LockState, LockStatus } from "../core/lock/views.ts";
 import type { EpochMs } from "../core/scalars.ts";
 import type { Capabilities } from "../engine/contract.ts";
-import type { LossReason, LeaseholdError } from "../errors.ts";
+import type { LossReason } from "../errors.ts";
 import type { Clock, Entropy } from "../time/clock.ts";
 
 /** How a space is opened. Every duration is in milliseconds or text such as `"30s"`. */
@@ -282,5 +282,3 @@ export interface Space extends AsyncDisposable {
   /** Releases everything, leaves every queue, and waits at most `grace` (L119). */
   close(options?: CloseOptions): Promise<void>;
 }
-
-export type { LeaseholdError };

@@ -75,6 +75,7 @@ export class LockSpace implements Space {
     this.#context = context;
     this.#calls = new EngineCalls(context, {
       receive: (grant, sentAtMs) => this.#room.receive(grant, sentAtMs),
+      leftOver: (name) => this.#background.advance(name),
       suspended: (gapMs) => this.#keeper.suspended(gapMs),
     });
     this.#background = new Background(context, this.#calls);
@@ -117,7 +118,9 @@ export class LockSpace implements Space {
     if (typeof work !== "function") {
       throw new InvalidArgumentError("work", work, "must be a function");
     }
-    const lease = await this.acquire(name, options);
+    const request = parseRequest(this.#context.config, "acquire", name, options);
+    this.#assertWritable("using");
+    const lease = await this.#acquiring.acquireLease(request);
     return runUnder(lease, options.signal, work);
   }
 
@@ -147,14 +150,21 @@ export class LockSpace implements Space {
     this.#assertWritable("resume");
     if (signal?.aborted === true) throw new LockAbortedError(name, signal.reason);
     const command = { scope, name, owner, id: entropy.id(), ifUnresumed };
-    const { outcome, sentAtMs } = await this.#calls.untilAnswered(
-      [lockKey(scope.namespace, name)],
-      (snapshot) => decideResume(snapshot, command),
-      { deadlineMs: this.#calls.deadlineMs() },
-    );
-    if (outcome.result === null) return null;
-    const terms = { name, isRenewed, maxHoldMs };
-    return new LeaseHandle(this.#keeper, outcome.result, sentAtMs, terms);
+    const keys = [lockKey(scope.namespace, name)];
+    const deadlineMs = this.#calls.deadlineMs();
+    // Bounded by the deadline: a null is no verdict while tickets are left to be settled (L131).
+    for (;;) {
+      // oxlint-disable-next-line no-await-in-loop -- each turn goes on where the one before stopped
+      const { outcome, sentAtMs } = await this.#calls.untilAnswered(
+        keys,
+        (snapshot) => decideResume(snapshot, command),
+        { deadlineMs },
+      );
+      if (outcome.result === null && outcome.more) continue;
+      if (outcome.result === null) return null;
+      const terms = { name, isRenewed, maxHoldMs };
+      return new LeaseHandle(this.#keeper, outcome.result, sentAtMs, terms);
+    }
   }
 
   async releaseClaim(name: string, owner: string): Promise<boolean> {

@@ -1,4 +1,5 @@
 import { LeaseLostError } from "../errors.ts";
+import type { LeaseHandle } from "./lease-handle.ts";
 import type { Lease } from "./space-api.ts";
 
 /**
@@ -6,10 +7,11 @@ import type { Lease } from "./space-api.ts";
  *
  * The body's signal fires on loss, or when the caller aborts; the lease is kept until the body has
  * settled all the same. The body's error wins over any other; a body that succeeds although the
- * lease was lost makes the call reject with `LEASE_LOST`, which carries the `result`.
+ * lease was lost, or ended by force, makes the call reject with `LEASE_LOST`, which carries the
+ * `result`. A body that releases the lease itself has ended it on purpose.
  */
 export async function runUnder<Value>(
-  lease: Lease,
+  lease: LeaseHandle,
   caller: AbortSignal | undefined,
   work: (lease: Lease, signal: AbortSignal) => Promise<Value> | Value,
 ): Promise<Value> {
@@ -18,18 +20,11 @@ export async function runUnder<Value>(
   try {
     result = await work(lease, signal);
   } catch (error) {
-    await lease[Symbol.asyncDispose]();
+    await lease.releaseAfterUse();
     throw error;
   }
-  const loss = lossOf(lease);
-  await lease[Symbol.asyncDispose]();
+  if (lease.state === "released") return result;
+  const loss = await lease.releaseAfterUse();
   if (loss === undefined) return result;
-  const { lock, token, reason, by, why } = loss;
-  throw new LeaseLostError({ lock, token, reason, by, why, result });
-}
-
-function lossOf(lease: Lease): LeaseLostError | undefined {
-  if (lease.state !== "lost") return undefined;
-  const { reason } = lease.signal;
-  return reason instanceof LeaseLostError ? reason : undefined;
+  throw new LeaseLostError({ lock: lease.name, token: lease.token, ...loss, result });
 }

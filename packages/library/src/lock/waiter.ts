@@ -28,6 +28,7 @@ import {
 } from "./attempt-state.ts";
 import type { Background } from "./background.ts";
 import type { EngineCalls } from "./engine-calls.ts";
+import { deadlineOf } from "./lease-state.ts";
 import type { LockRequest } from "./request.ts";
 import type { SpaceContext } from "./space-context.ts";
 
@@ -104,7 +105,7 @@ export class Waiter {
   /** Told what became of the ticket, by a look or by a decision of the same space. */
   answer(answer: TicketAnswer, sentAtMs: MonotonicMs): void {
     this.#sentAtMs = sentAtMs;
-    this.#take(onTicketAnswer(this.facts, answer));
+    this.#take(onTicketAnswer(this.facts, this.#unlessOver(answer, sentAtMs)));
   }
 
   /** Told of the state of the lock while the ticket waits. */
@@ -132,6 +133,21 @@ export class Waiter {
     this.#reject(new LockAbortedError(name, signal?.reason));
   };
 
+  /**
+   * A lease whose local deadline has passed before its call could be told of it, because the process
+   * was stopped or the store was slow, is not handed out: the grant is given back, and the attempt
+   * counts as gone (L25, L49).
+   */
+  #unlessOver<Result extends { readonly kind: string }>(
+    result: Result,
+    sentAtMs: MonotonicMs,
+  ): Result | { readonly id: string; readonly kind: "gone"; readonly how: null } {
+    const isPlain = !isGrant(result) || this.facts.phase === "settled";
+    if (isPlain || !isOverdue(this.#host.context, result.grant, sentAtMs)) return result;
+    this.#cancel();
+    return { id: this.id, kind: "gone", how: null };
+  }
+
   #take(step: AttemptStep): void {
     this.facts = step.facts;
     this.#perform(step.action);
@@ -156,6 +172,7 @@ export class Waiter {
         this.#cancelIfStored();
         return this.#fail(new LockWaitTimeoutError(action.denial, this.#waitedMs()));
       case "full":
+        this.#cancelIfStored();
         return this.#fail(new QueueFullError(name, action.depth, action.limit));
       case "fail":
         if (action.isCancelDue) this.#cancelIfStored();
@@ -184,7 +201,7 @@ export class Waiter {
           if (id !== this.id) return;
           this.#failures = 0;
           if (this.facts.phase !== "settled") this.#sentAtMs = sentAtMs;
-          this.#take(onAsked(this.facts, outcome.result));
+          this.#take(onAsked(this.facts, this.#unlessOver(outcome.result, sentAtMs)));
           if (outcome.result.kind === "queued")
             this.#queued(outcome.now, outcome.result.expectedEnd);
         });
@@ -253,7 +270,7 @@ export class Waiter {
       .untilAnswered(keys, (snapshot) => decideGiveUp(snapshot, command), { deadlineMs })
       .then(({ outcome, sentAtMs }) => {
         if (this.facts.phase !== "settled") this.#sentAtMs = sentAtMs;
-        this.#take(onLeft(this.facts, outcome.result));
+        this.#take(onLeft(this.facts, this.#unlessOver(outcome.result, sentAtMs)));
       })
       .catch((error: unknown) => {
         this.#lastError = error;
@@ -328,6 +345,20 @@ export class Waiter {
       isTransient: true,
     });
   }
+}
+
+function isGrant(result: object): result is { readonly grant: GrantFacts } {
+  return "grant" in result;
+}
+
+/** Whether a lease is over for its holder before the holder has heard of it. A claim has none. */
+export function isOverdue(
+  { clock, scope }: SpaceContext,
+  { kind, leaseMs }: GrantFacts,
+  sentAtMs: MonotonicMs,
+): boolean {
+  if (kind === "claim") return false;
+  return clock.monotonicMs() >= deadlineOf(sentAtMs, leaseMs, scope.clockErrorMs);
 }
 
 function waitOf(waitMs: number, leftMs: number): number | null {

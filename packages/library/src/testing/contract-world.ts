@@ -25,7 +25,7 @@ export interface ContractCase {
 }
 
 /** What a case is given. */
-export interface ContractWorld {
+interface ContractWorld {
   readonly first: Engine;
   readonly second: Engine;
   readonly clock: Clock;

@@ -101,8 +101,8 @@ export interface Deed {
   readonly command: Command | null;
   readonly outcome: unknown;
   readonly isEcho: boolean;
-  /** Decided before the instant at which it commits. */
-  readonly isLate: boolean;
+  /** Engine time of a decision that commits later; null when it commits as it is made. */
+  readonly decidedAt: number | null;
 }
 
 /** Commits a decision; throws a {@link Violation} when that breaks an invariant. */
@@ -134,6 +134,7 @@ function checkCommit(before: State, after: State, deed: Deed): void {
   const counted = countedIn(deed.outcome);
   const step = {
     now: after.now,
+    ...(deed.decidedAt === null ? {} : { decidedAt: deed.decidedAt }),
     clockErrorMs: 0,
     before: before.store.lock,
     after: after.store.lock,
@@ -149,9 +150,9 @@ function checkCommit(before: State, after: State, deed: Deed): void {
   };
   const broken = brokenBy(step) ?? brokenRepeat(before, after, deed);
   if (broken !== null) throw new Violation(broken);
-  if (!deed.isLate) checkDue(step, before, after, deed);
+  if (deed.decidedAt === null) checkDue(step, before, after, deed);
   const hasMore = (deed.outcome as { readonly more?: boolean } | null)?.more === true;
-  if (deed.isLate || hasMore || !mustWalk(before, after, command)) return;
+  if (deed.decidedAt !== null || hasMore || !mustWalk(before, after, command)) return;
   const lost = lostWakeUp({ ...step, before: after.store.lock });
   if (lost !== null) throw new Violation(lost);
 }

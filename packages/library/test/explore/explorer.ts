@@ -19,7 +19,7 @@ export interface Report {
   readonly failure: Failure | null;
 }
 
-export interface Failure {
+interface Failure {
   readonly broken: string;
   readonly trace: readonly string[];
 }

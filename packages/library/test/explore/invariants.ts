@@ -14,6 +14,8 @@ import type {
 /** One commit, as seen from outside. */
 export interface Step {
   readonly now: number;
+  /** Engine time of the decision, when the commit is later. */
+  readonly decidedAt?: number;
   readonly clockErrorMs: number;
   readonly before: LockRecord | undefined;
   readonly after: LockRecord | undefined;
@@ -84,6 +86,7 @@ function brokenClaims({ now }: Step, after: LockRecord): string | null {
 
 function brokenEnds(step: Step, after: LockRecord): string | null {
   const { before, now } = step;
+  const decidedAt = step.decidedAt ?? now;
   for (const grant of after.grants) {
     const old = earlier(before, grant);
     if (old !== undefined && old.expiresAt === grant.expiresAt) continue;
@@ -93,7 +96,7 @@ function brokenEnds(step: Step, after: LockRecord): string | null {
     if (!steppedBack && now >= old.expiresAt && grant.expiresAt > now) {
       return `I8: grant ${grant.token} lives again after its end`;
     }
-    if (steppedBack && grant.expiresAt < now + old.spanMs && !step.mayEnd(grant)) {
+    if (steppedBack && grant.expiresAt < decidedAt + old.spanMs && !step.mayEnd(grant)) {
       if (step.asks !== grant.id) return `I9: grant ${grant.token} was shortened by a re-base`;
     }
   }

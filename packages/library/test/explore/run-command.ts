@@ -177,11 +177,11 @@ function committed(
   { machine }: Stage,
   state: State,
   presence: string,
-  sent: { readonly command: Command; readonly made: Made; readonly isLate?: boolean },
+  sent: { readonly command: Command; readonly made: Made; readonly decidedAt?: number | null },
 ): State {
-  const { command, made, isLate = false } = sent;
+  const { command, made, decidedAt = null } = sent;
   const { outcome } = made.decided;
-  const deed = { presence, command, outcome, isEcho: false, isLate };
+  const deed = { presence, command, outcome, isEcho: false, decidedAt };
   const next = commit(machine, state, made.decided, deed);
   // A resume ends what an earlier holder believes in, by its nature (I9).
   return command.do === "resume" ? { ...next, isTampered: true } : next;
@@ -236,7 +236,13 @@ export function arrive(stage: Stage, before: State, place: number): State {
   const client = state.clients[index] as Client;
   if (!packet.isAwaited) {
     if (!isValid) return state;
-    const deed = { presence, command, outcome: packet.outcome, isEcho: false, isLate: true };
+    const deed = {
+      presence,
+      command,
+      outcome: packet.outcome,
+      isEcho: false,
+      decidedAt: packet.decidedAt,
+    };
     return commit(stage.machine, state, { writes: packet.writes, outcome: null }, deed);
   }
   if (client.power === "dead" || client.call === null) return state;
@@ -248,7 +254,11 @@ export function arrive(stage: Stage, before: State, place: number): State {
   const made: Made = isValid
     ? { decided: { writes: packet.writes, outcome: packet.outcome }, reads: packet.reads }
     : makeFor(stage, state, index, command);
-  const next = committed(stage, state, presence, { command, made, isLate: isValid });
+  const next = committed(stage, state, presence, {
+    command,
+    made,
+    decidedAt: isValid ? packet.decidedAt : null,
+  });
   const { sentAt } = client.call;
   return replied(stage, next, index, { command, sentAt, outcome: made.decided.outcome });
 }
@@ -269,7 +279,7 @@ function echoed(stage: Stage, state: State, packet: Extract<Packet, { kind: "ech
   if (command.do === "ask" && !isRemembered(state, command.id)) return state;
   const made = make(state, decideOf(stage.machine, stage.world, sender, command));
   const { outcome } = made.decided;
-  const deed = { presence, command, outcome, isEcho: true, isLate: false };
+  const deed = { presence, command, outcome, isEcho: true, decidedAt: null };
   return commit(stage.machine, state, made.decided, deed);
 }
 

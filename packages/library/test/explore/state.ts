@@ -91,7 +91,7 @@ export type Command =
   | { readonly do: "presence" };
 
 /** An engine call of a client that was not answered yet. */
-export interface Call {
+interface Call {
   readonly command: Command;
   readonly sentAt: number;
   /** The outcome of the commit; null while the commit is still under way as a packet. */

@@ -355,7 +355,7 @@ function act(
   const { decided } = make(state, decide);
   const { outcome } = decided;
   const command = isForce ? ({ do: "force" } as const) : null;
-  const deed = { presence: "S", command, outcome, isEcho: false, isLate: false };
+  const deed = { presence: "S", command, outcome, isEcho: false, decidedAt: null };
   return commit(machine, state, decided, deed);
 }
 

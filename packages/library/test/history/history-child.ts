@@ -70,14 +70,14 @@ async function flow(): Promise<void> {
 
 async function hold(lease: Lease): Promise<void> {
   const { name, token } = lease;
-  const looks = Math.floor(chance() * 6);
+  const looks = 1 + Math.floor(chance() * 5);
   for (let look = 0; look < looks; look += 1) {
-    if (chance() < 0.01) block(leaseMs * 1.5);
-    await new Promise((resume) => setTimeout(resume, chance() * 40));
     const atMs = nowMs();
     if (lease.state !== "held") break;
     lease.assertHeld();
     write({ kind: "still", name, token, atMs });
+    if (chance() < 0.01) block(leaseMs * 1.5);
+    await new Promise((resume) => setTimeout(resume, chance() * 40));
   }
   const atMs = nowMs();
   const wasFreed = await lease.release();

@@ -20,7 +20,8 @@ export function grantsOf(lines: readonly HistoryLine[]): readonly RecordedGrant[
       const { name, token, mode, askedMs, atMs } = line;
       const key = `${name}/${token}`;
       if (grants.has(key)) throw new Error(`token ${key} was given out twice [I1]`);
-      grants.set(key, { name, token, mode, askedMs, grantedMs: atMs, lastHeldMs: atMs });
+      // Told of is not yet vouched for: that is what the first look says.
+      grants.set(key, { name, token, mode, askedMs, grantedMs: atMs, lastHeldMs: -Infinity });
     }
   }
   for (const line of lines) {

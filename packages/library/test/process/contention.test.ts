@@ -43,7 +43,7 @@ test(
 );
 
 test(
-  "LS31 a thousand idle waiters cost few commits, and none while nothing changes [L37]; case 131",
+  "LS31 a thousand idle waiters cost few commits, and none while nothing changes [L37] [L121]; case 131",
   { timeout: 90_000 },
   async () => {
     using store = new ScratchStore();
@@ -70,7 +70,8 @@ test(
         }
         return commits;
       };
-      // [L37] presence renewals and the holder's own renewals only: far below one a waiter.
+      // [L37] [L121] nothing stays open while they wait: presence renewals and the holder's own
+      // renewals only: far below one a waiter.
       expect(await commitsOf(4)).toBeLessThan(40);
       foreign.close();
       await held.release();

@@ -20,27 +20,30 @@ scenario("LS2 a free lock is granted in one commit [L8] [L9] [L61]", async (worl
   expect(told("acquired")).toEqual([{ name: "n", token: 1, waitedMs: 0 }]);
 });
 
-scenario("LS4 a try is refused with the denial, and never queues [L10] [L11] [L28]", async (world) => {
-  const a = await world.client();
-  const b = await world.client();
-  const held = await a.space.acquire("n");
-  let denial: unknown;
-  expect(await b.space.tryAcquire("n", { refused: (facts) => (denial = facts) })).toBeNull();
-  expect(denial).toMatchObject({
-    reason: "held",
-    depth: 0,
-    position: null,
-    until: held.expiresAt,
-    holders: [{ owner: held.owner, token: 1 }],
-  });
-  await expect(b.space.acquire("n", { wait: 0 })).rejects.toMatchObject({
-    code: "LOCK_WAIT_TIMEOUT",
-    retry: "later",
-    denial: { until: held.expiresAt },
-  });
-  expect((await world.record("n"))?.queue).toEqual([]);
-  held.assertHeld();
-});
+scenario(
+  "LS4 a try is refused with the denial, and never queues [L10] [L11] [L28]",
+  async (world) => {
+    const a = await world.client();
+    const b = await world.client();
+    const held = await a.space.acquire("n");
+    let denial: unknown;
+    expect(await b.space.tryAcquire("n", { refused: (facts) => (denial = facts) })).toBeNull();
+    expect(denial).toMatchObject({
+      reason: "held",
+      depth: 0,
+      position: null,
+      until: held.expiresAt,
+      holders: [{ owner: held.owner, token: 1 }],
+    });
+    await expect(b.space.acquire("n", { wait: 0 })).rejects.toMatchObject({
+      code: "LOCK_WAIT_TIMEOUT",
+      retry: "later",
+      denial: { until: held.expiresAt },
+    });
+    expect((await world.record("n"))?.queue).toEqual([]);
+    held.assertHeld();
+  },
+);
 
 scenario("LS21 waiters are granted in their order [L17] [L18] [L20]", async (world) => {
   const [a, b, c] = [await world.client(), await world.client(), await world.client()];

@@ -231,3 +231,17 @@ scenario("LS94 a calendar set an hour ahead loses nothing early [L53] [L60]", as
   expect(a.told("unverified")).toHaveLength(1);
   expect(a.told("lost")).toEqual([]);
 });
+
+scenario("a manual lease in doubt is asked about until the engine answers [L60]", async (world) => {
+  const clock = new FakeClock({ wallMs: world.clock.wallMs() });
+  const { space, engine } = await world.client({}, { clock });
+  const lease = await space.acquire("n", { renew: "manual" });
+  engine.failNext({ kind: "drop" }, 2);
+  clock.setWall(clock.wallMs() + 3_600_000);
+  expect(lease.state).toBe("unverified");
+  const end = lease.expiresAt;
+  await clock.advance(5_000);
+  expect(lease.state).toBe("held");
+  // It was asked about, not renewed.
+  expect(lease.expiresAt).toBe(end);
+});

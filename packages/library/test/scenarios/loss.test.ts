@@ -227,3 +227,26 @@ scenario("LS70 work that outlived its lease is told so, with its result [L52]", 
   expect(await a.space.using("n", {}, (lease) => lease.token)).toBe(2);
   expect(await world.record("n")).toMatchObject({ grants: [] });
 });
+
+scenario(
+  "a forced end that nobody knew of makes `using` reject with the result [L52]",
+  async (world) => {
+    const { space } = await world.client();
+    const admin = await world.client();
+    const call = space.using("n", { lease: "30s" }, async () => {
+      await admin.space.forceRelease("n", { reason: "a drill" });
+      return 42;
+    });
+    await expect(call).rejects.toMatchObject({
+      code: "LEASE_LOST",
+      reason: "forced",
+      why: "a drill",
+      result: 42,
+    });
+  },
+);
+
+scenario("a body that releases its lease itself has ended it on purpose [L52]", async (world) => {
+  const { space } = await world.client();
+  expect(await space.using("n", {}, async (lease) => lease.release())).toBe(true);
+});

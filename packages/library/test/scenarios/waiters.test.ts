@@ -244,3 +244,22 @@ scenario("LS43 a waiter cut off past its presence queues anew [L21] [L25]", asyn
   expect(cut.value().token).toBe(3);
   expect(behind.value().state).toBe("released");
 });
+
+scenario(
+  "a lease that is over before its call hears of it is not handed out [L25] [L49]",
+  async (world) => {
+    const a = await world.client();
+    const late = { kind: "late-answer", ms: 900 } as const;
+    a.engine.failNext(late);
+    const lease = await within(world.clock, 5_000, a.space.acquire("n", { lease: 500 }));
+    expect(lease.state).toBe("held");
+    expect(lease.token).toBe(2);
+    await lease.release();
+    a.engine.failNext(late);
+    const second = await within(world.clock, 5_000, a.space.tryAcquire("n", { lease: 500 }));
+    expect(second?.state).toBe("held");
+    expect(second?.token).toBe(4);
+    // What was not handed out is given back, not left to its end.
+    expect((await world.record("n"))?.grants.map(({ token }) => token)).toEqual([4]);
+  },
+);

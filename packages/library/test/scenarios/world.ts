@@ -43,7 +43,7 @@ export interface World {
   stepEngine(ms: number): void;
 }
 
-export interface ClientOptions {
+interface ClientOptions {
   readonly capabilities?: Partial<Capabilities>;
   /** The client's own clock; default the world's. */
   readonly clock?: Clock;

@@ -18,7 +18,7 @@ import type {
  */
 
 /** The format version that is written and read. */
-export const formatVersion = 1;
+const formatVersion = 1;
 
 export function decodeLock(key: RecordKey, value: Json): LockRecord {
   const record = checkedObject(key, value);

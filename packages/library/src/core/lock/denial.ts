@@ -6,7 +6,7 @@ import { blocksUntil, endForOthers } from "./validity.ts";
 import { holdersShownMax, type Denial, type HolderView } from "./views.ts";
 
 /** Whether a newcomer of this mode would pass an earlier ticket (L18, L134). Asked after a walk. */
-export function isQueueAhead(draft: LockDraft, mode: Mode): boolean {
+function isQueueAhead(draft: LockDraft, mode: Mode): boolean {
   if (draft.depth === 0) return false;
   if (mode === "exclusive" || (draft.pages?.exclusive ?? 0) > 0) return true;
   return draft.queue.some((ticket) => ticket.mode === "exclusive" || ticket.limited === true);

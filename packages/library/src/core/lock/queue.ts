@@ -14,7 +14,7 @@ import { pageTicketsMax, recordTicketsMin, type Ticket } from "./record.ts";
  * tickets the pages hold, and how many of those are exclusive, stands in the record.
  */
 
-export function pageOf(ticketNumber: number): number {
+function pageOf(ticketNumber: number): number {
   return Math.floor(ticketNumber / pageTicketsMax);
 }
 

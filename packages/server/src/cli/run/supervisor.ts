@@ -15,6 +15,7 @@ const lookMsMin = 2;
 const lookMsMax = 50;
 /** What has outlived KILL for so long cannot be ended: it belongs to somebody else, or hangs. */
 const unkillableMs = 10_000;
+const stoppedText = "the lease ran out while this wrapper was stopped";
 
 export interface SupervisedRun {
   readonly clock: Clock;
@@ -51,6 +52,8 @@ export class Supervisor {
   #killAtMs = Infinity;
   #killedAtMs = Infinity;
   #loss: string | null = null;
+  /** The watchdog has sent TERM already. */
+  #isSignalled = false;
 
   constructor(run: SupervisedRun) {
     this.#run = run;
@@ -59,8 +62,10 @@ export class Supervisor {
       if (token === lease.token) this.#renewed();
     });
     lease.signal.addEventListener("abort", this.#lost, { once: true });
-    watchdog.whenEnding = () =>
-      this.#endForLoss("the lease ran out while this wrapper was stopped");
+    watchdog.whenEnding = () => {
+      this.#isSignalled = true;
+      this.#endForLoss(stoppedText);
+    };
     watchdog.whenGone = () => {
       const text =
         "the watchdog was killed; the command is not guarded against a kill of this wrapper";
@@ -102,7 +107,7 @@ export class Supervisor {
       await this.#groupIsEmpty();
     }
     this.#stop();
-    if (await watchdog.finish()) this.#loss ??= "the lease ran out while this wrapper was stopped";
+    if (await watchdog.finish()) this.#loss ??= stoppedText;
     // A wrapper that was stopped learns of both ends at once, the command's and the lease's.
     if (this.#loss === null && (lease.signal.aborted || lease.remainingMs() === 0)) {
       this.#loss = lossText(lease);
@@ -138,8 +143,10 @@ export class Supervisor {
     this.#loss = loss;
     const text = `${loss}; ending the command`;
     report.say({ event: "lost", weight: "error", facts: { name: lease.name }, text });
-    target.signal("SIGTERM");
-    target.signal("SIGCONT");
+    if (!this.#isSignalled) {
+      target.signal("SIGTERM");
+      target.signal("SIGCONT");
+    }
     // When the lease is over because somebody forced it, the command still gets its time: the
     // successor may be at work already, and a clean end is worth more than an early one.
     const leftMs = isExpired(lease) ? 0 : times.guardMs;

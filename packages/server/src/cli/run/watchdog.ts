@@ -9,6 +9,12 @@ import { pathOf } from "./command-path.ts";
 import { settledWithin } from "./pauses.ts";
 
 /**
+ * A wrapper that is still stopped so long after its command was ended is woken, to report the loss
+ * and to go. It may have been stopped in the middle of a commit, and block the store for everybody.
+ */
+const wakeSeconds = 5;
+
+/**
  * The watchdog: ends the command when the wrapper cannot, because it was killed or is stopped.
  * POSIX shell, because it starts in a millisecond and needs nothing that a kill of the wrapper
  * could take away. It runs in a session of its own.
@@ -42,6 +48,8 @@ arm() {
     kill -0 $$ 2>/dev/null || ! kill -0 "$PPID" 2>/dev/null || exit 0
     echo ended
     if [ "$1" = term ]; then end; else hit KILL; fi
+    trap 'kill -s KILL "$nap" 2>/dev/null; exit 3' TERM
+    pause ${wakeSeconds}; kill -s CONT "$PPID" 2>/dev/null
     exit 3
   ) &
   armed=$!
