@@ -134,14 +134,14 @@ export class Waiter {
   };
 
   /**
-   * A lease whose local deadline has passed before its call could be told of it, because the process
-   * was stopped or the store was slow, is not handed out: the grant is given back, and the attempt
-   * counts as gone (L25, L49).
+   * A lease whose local deadline has passed before its call could be told of it, because the
+   * process was stopped or the store was slow, is not handed out: the grant is given back, and the
+   * attempt counts as gone (L25, L49).
    */
   #unlessOver<Result extends { readonly kind: string }>(
     result: Result,
     sentAtMs: MonotonicMs,
-  ): Result | { readonly id: string; readonly kind: "gone"; readonly how: null } {
+  ): Result | GoneAnswer {
     const isPlain = !isGrant(result) || this.facts.phase === "settled";
     if (isPlain || !isOverdue(this.#host.context, result.grant, sentAtMs)) return result;
     this.#cancel();
@@ -345,6 +345,12 @@ export class Waiter {
       isTransient: true,
     });
   }
+}
+
+interface GoneAnswer {
+  readonly id: string;
+  readonly kind: "gone";
+  readonly how: null;
 }
 
 function isGrant(result: object): result is { readonly grant: GrantFacts } {
