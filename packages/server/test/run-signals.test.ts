@@ -32,7 +32,7 @@ describe("a signal to the wrapper", { timeout }, () => {
       const group = [await world.readPid("first.pid"), await world.readPid("grandchild.pid")];
       await until("the group has ended", () => !group.some(isAlive));
       const { ms } = await timed(
-        until("the next one has it", async () => (await space.status("job")).token === 2),
+        until("the next one has it", async () => (await space.status("job")).counter === 2),
       );
       expect(ms).toBeLessThan(freeMsMax);
       const ended = await wrapper.ended;

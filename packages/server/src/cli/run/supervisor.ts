@@ -15,7 +15,7 @@ const lookMsMin = 2;
 const lookMsMax = 50;
 /** What has outlived KILL for so long cannot be ended: it belongs to somebody else, or hangs. */
 const unkillableMs = 10_000;
-const stoppedText = "the lease ran out while this wrapper was stopped";
+const stoppedText = "the lease could not be renewed in time: this wrapper was stopped or held up";
 
 export interface SupervisedRun {
   readonly clock: Clock;
