@@ -1,4 +1,4 @@
-import type { Decision, Needs, Snapshot, Write } from "../decision.ts";
+import type { Decided, Decision, Needs, Snapshot, Write } from "../decision.ts";
 import type { RecordKey } from "../key.ts";
 import type { EpochMs, FencingToken, Json } from "../scalars.ts";
 import { TokenOverflowError } from "../../errors.ts";
@@ -56,6 +56,9 @@ export interface Outcome<Result> {
   readonly more: boolean;
 }
 
+// Shared by the many drafts that need none; they are replaced, never changed.
+const noPresences: ReadonlySet<string> = new Set();
+const noPages: ReadonlyMap<number, readonly Ticket[]> = new Map();
 const noEffects: Effects = Object.freeze({ granted: [], reclaimed: [], withdrawn: [] });
 
 /**
@@ -85,11 +88,11 @@ export class LockDraft {
   /** Records read beyond those of the command; at most `scope.wideningMax`. */
   widened = 0;
   /** Presences of other spaces that this decision has read. */
-  readonly presencesRead: Set<string> = new Set();
+  presencesRead: ReadonlySet<string> = noPresences;
   /** Whether the deciding space's own presence has been seen to. */
   keepsPresence = false;
   /** The changed pages of the queue. */
-  readonly pageWrites: Map<number, readonly Ticket[]> = new Map();
+  pageWrites: ReadonlyMap<number, readonly Ticket[]> = noPages;
   readonly #stored: LockRecord | undefined;
   readonly #writes: Write[] = [];
   readonly #hints: RecordKey[] = [];
@@ -173,7 +176,9 @@ export class LockDraft {
   remember(entry: Ended): void {
     this.hasChanged = true;
     const others = this.ended.filter((each) => each.id !== entry.id);
-    this.ended = [...others, entry].slice(-endedMax);
+    if (others.length >= endedMax) others.splice(0, others.length - endedMax + 1);
+    others.push(entry);
+    this.ended = others;
   }
 
   endedOf(id: string): Ended | undefined {
@@ -230,12 +235,12 @@ export class LockDraft {
       effects: this.#effects(),
       more: this.more,
     };
-    return {
-      writes: this.#writes,
-      outcome,
-      ...(this.validUntil === undefined ? {} : { validUntil: this.validUntil }),
-      ...(this.#hints.length === 0 ? {} : { hints: this.#hints }),
-    };
+    const decided: {
+      -readonly [Member in keyof Decided<Outcome<Result>>]: Decided<Outcome<Result>>[Member];
+    } = { writes: this.#writes, outcome };
+    if (this.validUntil !== undefined) decided.validUntil = this.validUntil;
+    if (this.#hints.length > 0) decided.hints = this.#hints;
+    return decided;
   }
 
   /** The write of a changed page of the queue; an empty page is deleted. */
@@ -251,22 +256,23 @@ export class LockDraft {
     return { granted: this.#granted, reclaimed: this.#reclaimed, withdrawn: this.#withdrawn };
   }
 
+  /** The record to store, member by member: this runs once in every decision that writes. */
   #record(): Json {
     const oldest = this.now - endedKeptMs;
-    const record: LockRecord = {
-      ...this.#stored,
+    const { limit } = this.#stored ?? {};
+    const isAnyOld = this.ended.some((entry) => entry.at <= oldest);
+    const record: { -readonly [Member in keyof LockRecord]: LockRecord[Member] } = {
       v: 1,
       counter: this.counter,
       nextTicket: this.nextTicket,
       grants: this.grants,
       queue: this.queue,
-      ended: this.ended.filter((entry) => entry.at > oldest),
+      ended: isAnyOld ? this.ended.filter((entry) => entry.at > oldest) : this.ended,
       touchedAt: this.now,
     };
-    const { pages: _pages, ...unpaged } = record;
-    return (this.pages === undefined
-      ? unpaged
-      : { ...unpaged, pages: this.pages }) as unknown as Json;
+    if (this.pages !== undefined) record.pages = this.pages;
+    if (limit !== undefined) record.limit = limit;
+    return record as unknown as Json;
   }
 }
 

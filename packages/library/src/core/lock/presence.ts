@@ -53,7 +53,7 @@ export function ticketLiveness(
   if (!draft.presencesRead.has(ticket.presence)) {
     if (draft.widened >= scope.wideningMax) return "beyond";
     if (!snapshot.has(key)) return { needs: nextPresences(draft, ticket) };
-    draft.presencesRead.add(ticket.presence);
+    draft.presencesRead = new Set(draft.presencesRead).add(ticket.presence);
     draft.widened += 1;
     rebasePresence(draft, key);
   }

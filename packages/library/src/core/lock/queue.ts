@@ -153,7 +153,7 @@ function readPage(draft: LockDraft, page: number): readonly Ticket[] {
 }
 
 function writePage(draft: LockDraft, page: number, tickets: readonly Ticket[]): void {
-  draft.pageWrites.set(page, tickets);
+  draft.pageWrites = new Map(draft.pageWrites).set(page, tickets);
 }
 
 function countOut(draft: LockDraft, tickets: readonly Ticket[]): void {

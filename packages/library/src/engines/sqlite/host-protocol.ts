@@ -78,9 +78,8 @@ export type HostRequest =
 export interface WorkerStart {
   readonly host: HostOptions;
   readonly port: MessagePort;
-  /** Counts the requests sent, and the replies. */
+  /** Counts the requests sent. */
   readonly requests: Int32Array;
-  readonly replies: Int32Array;
 }
 
 export interface HostReply {

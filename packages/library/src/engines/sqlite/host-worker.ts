@@ -12,7 +12,7 @@ import { SqliteHost } from "./sqlite-host.ts";
 const spinMsMax = 0.1;
 
 // The entry of a worker thread: answers the requests of its `WorkerLink` one after the other.
-const { host: options, port, requests, replies } = workerData as WorkerStart;
+const { host: options, port, requests } = workerData as WorkerStart;
 const host = new SqliteHost(options, { time: readHostTime(), entropy: createSystemEntropy() });
 let handled = 0;
 
@@ -20,7 +20,6 @@ port.on("message", (first: HostRequest) => {
   for (let request: HostRequest | undefined = first; request !== undefined;) {
     handled += 1;
     port.postMessage(reply(request));
-    Atomics.add(replies, 0, 1);
     host.maintain();
     request = request.kind === "commit" && request.isLone ? followUp() : undefined;
   }

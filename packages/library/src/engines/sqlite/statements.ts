@@ -2,13 +2,17 @@
  * Purpose: the table of records and the table of facts about the store.
  * Round trips: one, at the making of a store. Runs inside BEGIN IMMEDIATE, so concurrent openers
  * make it once. `value` of the facts has no type: texts and numbers are kept as they are.
+ *
+ * The records have a row id and an index beside them, and are not clustered by key: a changed
+ * record then dirties one page of the table, records made in one commit lie side by side, and what
+ * travels together is written together. Clustered by key, a batch of 128 wrote twice as many pages.
  */
 export const createTables: string = `
 CREATE TABLE IF NOT EXISTS leasehold_record (
   key TEXT PRIMARY KEY,
   revision INTEGER NOT NULL,
   value TEXT NOT NULL
-) WITHOUT ROWID;
+);
 CREATE TABLE IF NOT EXISTS leasehold_meta (
   name TEXT PRIMARY KEY,
   value NOT NULL

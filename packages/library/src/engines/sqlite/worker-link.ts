@@ -1,9 +1,8 @@
-import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
+import { MessageChannel, Worker } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 
 import type { DurationMs } from "../../core/scalars.ts";
 import type { KeyRange } from "../../engine/key-range.ts";
-import { spinWhile } from "../../time/block.ts";
 import { flattenUnits } from "./host-protocol.ts";
 import type {
   CommitAnswer,
@@ -18,13 +17,6 @@ import type {
 } from "./host-protocol.ts";
 import { SqliteFailureError, storeFailure } from "./sqlite-failure.ts";
 
-/** Longest time that the caller's thread waits on the spot for the answer to a lone call. */
-const spinMsMax = 0.4;
-/** After an answer that did not come in that time so many lone calls do without, ... */
-const callsWithoutSpin = 4;
-/** ... and twice as many after each further one, up to this. */
-const callsWithoutSpinMax = 1024;
-
 interface Waiting {
   readonly resolve: (answer: never) => void;
   readonly reject: (error: unknown) => void;
@@ -36,12 +28,11 @@ type Asked = HostRequest extends infer One
     : never
   : never;
 
-/** A running worker: the port to it, and the cells that count requests and replies. */
+/** A running worker: the port to it, and the cell that counts requests. */
 interface Running {
   readonly worker: Worker;
   readonly port: MessagePort;
   readonly requests: Int32Array;
-  readonly replies: Int32Array;
 }
 
 /**
@@ -50,17 +41,15 @@ interface Running {
  * The worker keeps the process alive only while an answer is awaited. When it dies, what was under
  * way is unknown, and the next request starts another one.
  *
- * On a quick disk the waking of two sleeping threads takes longer than a commit. So a call that
- * travels alone is waited for on the spot, shortly; a store that is slower than that is not waited
- * for again for a good while.
+ * The caller's thread never waits on the spot, so at one caller on a quick disk the waking of two
+ * threads costs about half as much as the commit itself. The worker looks for the request that
+ * follows a lone one for a moment before it sleeps.
  */
 export class WorkerLink implements HostLink {
   readonly #options: HostOptions;
   readonly #waiting = new Map<number, Waiting>();
   #running: Running | undefined;
   #serial = 0;
-  #withoutSpin = 0;
-  #nextWithoutSpin = callsWithoutSpin;
 
   constructor(options: HostOptions) {
     this.#options = options;
@@ -70,12 +59,11 @@ export class WorkerLink implements HostLink {
     return this.#ask({ kind: "open", patienceMs });
   }
 
-  commit(request: CommitRequest): CommitAnswer | Promise<CommitAnswer> {
+  commit(request: CommitRequest): Promise<CommitAnswer> {
     const { generation, patienceMs, units, bells } = request;
     const flat = flattenUnits(units);
     const isLone = units.length === 1;
     const asked = { kind: "commit", generation, patienceMs, units: flat, bells, isLone } as const;
-    if (isLone && this.#waiting.size === 0) return this.#askOnTheSpot(asked);
     return this.#ask(asked);
   }
 
@@ -94,28 +82,6 @@ export class WorkerLink implements HostLink {
     this.#running = undefined;
     running.port.close();
     await running.worker.terminate();
-  }
-
-  #askOnTheSpot(asked: Asked): CommitAnswer | Promise<CommitAnswer> {
-    const running = this.#running;
-    if (running === undefined) return this.#ask(asked);
-    if (this.#withoutSpin > 0) {
-      this.#withoutSpin -= 1;
-      return this.#ask(asked);
-    }
-    const before = Atomics.load(running.replies, 0);
-    const id = this.#send(running, asked);
-    const isAnswered = spinWhile(running.replies, before, spinMsMax);
-    const received = isAnswered ? receiveMessageOnPort(running.port) : undefined;
-    if (received === undefined) {
-      this.#withoutSpin = this.#nextWithoutSpin;
-      this.#nextWithoutSpin = Math.min(callsWithoutSpinMax, 2 * this.#nextWithoutSpin);
-      return this.#await(running, id);
-    }
-    this.#nextWithoutSpin = callsWithoutSpin;
-    const { answer, failure } = received.message as HostReply;
-    if (failure !== undefined) throw new SqliteFailureError(failure);
-    return answer as CommitAnswer;
   }
 
   #ask<Answer>(asked: Asked): Promise<Answer> {
@@ -142,8 +108,7 @@ export class WorkerLink implements HostLink {
     const ending = import.meta.url.endsWith(".ts") ? "ts" : "js";
     const { port1, port2 } = new MessageChannel();
     const requests = new Int32Array(new SharedArrayBuffer(4));
-    const replies = new Int32Array(new SharedArrayBuffer(4));
-    const start: WorkerStart = { host: this.#options, port: port2, requests, replies };
+    const start: WorkerStart = { host: this.#options, port: port2, requests };
     const worker = new Worker(new URL(`./host-worker.${ending}`, import.meta.url), {
       workerData: start,
       transferList: [port2],
@@ -154,7 +119,7 @@ export class WorkerLink implements HostLink {
     worker.on("error", (error) => this.#lose(worker, error));
     worker.on("exit", () => this.#lose(worker, undefined));
     worker.unref();
-    return { worker, port: port1, requests, replies };
+    return { worker, port: port1, requests };
   }
 
   #settle(port: MessagePort, { id, answer, failure }: HostReply): void {
