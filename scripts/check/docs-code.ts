@@ -118,7 +118,9 @@ async function problemsOfRun(expectation: Expectation): Promise<readonly string[
 
 /** Runs the code blocks of README.md and docs/. */
 export async function checkDocsCode(): Promise<Finding> {
-  const pages = (await repositoryFiles()).filter((path) => /^(README|(docs|examples)\/.*)\.md$/.test(path));
+  const pages = (await repositoryFiles()).filter((path) =>
+    /^(README|(docs|examples)\/.*)\.md$/.test(path),
+  );
   const problems: string[] = [];
   let ran = 0;
   for (const fences of pages.map((path) => fencesIn(path, readText(path)))) {
