@@ -33,6 +33,7 @@ export class LeaseholdError extends Error {
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {
+    if (Function.prototype[Symbol.hasInstance].call(this, value)) return true;
     if (typeof value !== "object" || value === null || !(mark in value)) return false;
     return this === LeaseholdError || (value as Record<symbol, unknown>)[mark] === this.name;
   }
@@ -40,7 +41,9 @@ export class LeaseholdError extends Error {
   /** The error as problem+json (RFC 9457), with its own facts beside the standard members. */
   toJSON(): Record<string, unknown> {
     const { message, status, code, retry } = this;
-    const { name: _name, cause: _cause, stack: _stack, ...facts } = this;
+    // What the caller's own code returned is its own, and stays out of what is sent and logged.
+    const own = this as this & { readonly result?: unknown };
+    const { name: _name, cause: _cause, stack: _stack, result: _result, ...facts } = own;
     return { ...facts, type: `urn:leasehold:${code}`, title: message, status, code, retry };
   }
 }

@@ -61,7 +61,8 @@ export async function openOn(engine: Engine, options: SpaceOptions = {}): Promis
   try {
     return await openSpace({ engine, clock, entropy, host }, options);
   } catch (error) {
-    await engine.close();
+    // The first error is the one to tell.
+    await engine.close().catch(() => undefined);
     throw error;
   }
 }

@@ -2,7 +2,12 @@ import { decideAcquire, type AcquireCommand, type AcquireResult } from "../core/
 import { lockKey } from "../core/lock/keys.ts";
 import type { Denial } from "../core/lock/views.ts";
 import type { MonotonicMs } from "../core/scalars.ts";
-import { EngineUnavailableError, LockAbortedError, LockWaitTimeoutError } from "../errors.ts";
+import {
+  EngineUnavailableError,
+  LockAbortedError,
+  LockWaitTimeoutError,
+  SpaceClosedError,
+} from "../errors.ts";
 import { LeaseHandle } from "./lease-handle.ts";
 import type { LeaseKeeper } from "./lease-keeper.ts";
 import type { LockRequest } from "./request.ts";
@@ -61,10 +66,15 @@ export class Acquiring {
     return granted;
   }
 
+  /** A closing space waits for the call, and takes back what it was granted meanwhile (L119). */
+  #try(request: LockRequest, owner: string | null): Promise<Granted | Denial> {
+    return this.#room.background.hold(this.#tryNow(request, owner));
+  }
+
   /**
    * Decides without queueing. An attempt of unknown outcome that ends without a lease is cancelled.
    */
-  async #try(request: LockRequest, owner: string | null): Promise<Granted | Denial> {
+  async #tryNow(request: LockRequest, owner: string | null): Promise<Granted | Denial> {
     assertNotAborted(request);
     const { context, calls } = this.#room;
     const startMs = context.clock.monotonicMs();
@@ -74,13 +84,21 @@ export class Acquiring {
     // Bounded by the deadline: each turn ends dead tickets, or begins a new attempt.
     for (;;) {
       const command = this.#command(request, owner);
+      let mayBeStored = false;
       try {
         // oxlint-disable-next-line no-await-in-loop -- each turn depends on the one before
         const { outcome, sentAtMs, wasUnknown } = await calls.untilAnswered(
           keys,
-          (snapshot, isRepeat) => decideAcquire(snapshot, { ...command, isRepeat }),
+          (snapshot, isRepeat) => {
+            mayBeStored ||= isRepeat;
+            return decideAcquire(snapshot, { ...command, isRepeat });
+          },
           { deadlineMs },
         );
+        if (context.lifetime.isClosed && outcome.result.kind === "granted") {
+          mayBeStored = true;
+          throw new SpaceClosedError();
+        }
         const verdict = this.#judge(outcome.result, sentAtMs, startMs);
         // A lease that was over before it could be told is given back, and asked for anew (L49).
         const isUseless = verdict === undefined || isDenial(verdict);
@@ -92,9 +110,8 @@ export class Acquiring {
           return verdict;
         }
       } catch (error) {
-        if (error instanceof EngineUnavailableError && error.outcome === "unknown") {
-          this.#cancel(command);
-        }
+        const isUnknown = error instanceof EngineUnavailableError && error.outcome === "unknown";
+        if (mayBeStored || isUnknown) this.#cancel(command);
         throw error;
       }
     }

@@ -58,16 +58,14 @@ export class Background {
     const { scope, config, clock } = this.#context;
     this.run(`advancing ${JSON.stringify(name)}`, async () => {
       const deadlineMs = clock.monotonicMs() + config.callTimeoutMs;
-      const answered = this.#calls.untilAnswered(
+      const answered = this.#calls.plain(
         [lockKey(scope.namespace, name)],
-        (snapshot) => {
-          // What this commit leaves over is the next advance's.
-          this.#advancing.delete(name);
-          return decideAdvance(snapshot, { scope, name });
-        },
+        (snapshot) => decideAdvance(snapshot, { scope, name }),
         { deadlineMs, isBackground: true },
       );
-      await answered.finally(() => this.#advancing.delete(name));
+      // What this commit leaves over is the next advance's.
+      const { outcome, sentAtMs } = await answered.finally(() => this.#advancing.delete(name));
+      this.#calls.settle(outcome, sentAtMs);
     });
   }
 
@@ -81,8 +79,23 @@ export class Background {
     this.#running.add(running);
   }
 
-  /** Resolves when all that runs now has ended. */
+  /** Lets a closing space wait for a call that is under way; its outcome is its caller's. */
+  hold<Value>(call: Promise<Value>): Promise<Value> {
+    const held = call.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#running.add(held);
+    void held.finally(() => this.#running.delete(held));
+    return call;
+  }
+
+  /** Resolves when all that runs, and what that starts in turn, has ended. */
   async settled(): Promise<void> {
-    await Promise.all(this.#running);
+    // Bounded by the deadlines of what runs: a closed space begins nothing new of itself.
+    while (this.#running.size > 0) {
+      // oxlint-disable-next-line no-await-in-loop -- what has ended may have begun a cancel
+      await Promise.all(this.#running);
+    }
   }
 }

@@ -2,7 +2,7 @@ import type { Decision, Snapshot } from "../core/decision.ts";
 import type { EndFacts, GrantFacts, Outcome } from "../core/lock/draft.ts";
 import type { RecordKey } from "../core/key.ts";
 import type { DurationMs, EpochMs, MonotonicMs } from "../core/scalars.ts";
-import { EngineUnavailableError } from "../errors.ts";
+import { EngineUnavailableError, SpaceClosedError } from "../errors.ts";
 import type { SpaceContext } from "./space-context.ts";
 
 /** An answer, and when the attempt that brought it was handed to the engine (L56). */
@@ -41,6 +41,7 @@ const backOffMsMax = 1_000;
 export class EngineCalls {
   readonly #context: SpaceContext;
   readonly #listener: AnswerListener;
+  readonly #pauses: Set<() => void> = new Set();
 
   constructor(context: SpaceContext, listener: AnswerListener) {
     this.#context = context;
@@ -119,22 +120,30 @@ export class EngineCalls {
     return most * this.#context.entropy.fraction();
   }
 
-  pause(pauseMs: number, bounds: Pick<CallBounds, "signal" | "isBackground">): Promise<void> {
+  async pause(pauseMs: number, bounds: Pick<CallBounds, "signal" | "isBackground">): Promise<void> {
     const { timers, clock } = this.#context;
     const { signal } = bounds;
+    signal?.throwIfAborted();
     return new Promise((resolve, reject) => {
-      const onAbort = (): void => {
+      const settle = (act: () => void): void => {
         timer.cancel();
-        reject(signal?.reason);
-      };
-      const onTime = (): void => {
         signal?.removeEventListener("abort", onAbort);
-        resolve();
+        this.#pauses.delete(onClose);
+        act();
       };
+      const onAbort = (): void => settle(() => reject(signal?.reason));
+      const onClose = (): void => settle(() => reject(new SpaceClosedError()));
       const referenced = bounds.isBackground !== true;
-      const timer = timers.schedule(clock.monotonicMs() + pauseMs, onTime, { referenced });
+      const atMs = clock.monotonicMs() + pauseMs;
+      const timer = timers.schedule(atMs, () => settle(resolve), { referenced });
       signal?.addEventListener("abort", onAbort, { once: true });
+      this.#pauses.add(onClose);
     });
+  }
+
+  /** Ends every pause, so that no call is left waiting for a timer that never fires (I18). */
+  close(): void {
+    for (const end of this.#pauses) end();
   }
 
   /** Sees to what a commit did beside its answer: grants for own tickets, ends, clock steps. */
@@ -160,7 +169,11 @@ export class EngineCalls {
   }
 }
 
-function withOutcome(error: EngineUnavailableError, wasUnknown: boolean): EngineUnavailableError {
+/** The error as one of unknown outcome, when an earlier attempt of the same call was (6.6). */
+export function withOutcome(
+  error: EngineUnavailableError,
+  wasUnknown: boolean,
+): EngineUnavailableError {
   if (!wasUnknown || error.outcome === "unknown") return error;
   return new EngineUnavailableError(error.engine, "a later attempt failed", {
     outcome: "unknown",

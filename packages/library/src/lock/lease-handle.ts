@@ -23,6 +23,7 @@ import {
   suspended,
   type LeaseFacts,
 } from "./lease-state.ts";
+import { withOutcome } from "./engine-calls.ts";
 import type { LeaseHost, RenewedLease } from "./lease-host.ts";
 import { findEnd, lossOf, type Loss } from "./loss.ts";
 import { parseLease } from "./request.ts";
@@ -142,7 +143,9 @@ export class LeaseHandle implements Lease, RenewedLease {
    * lease that its holder renews is only asked about: its end stays.
    */
   async keep(): Promise<void> {
-    if (isOver(this.#facts) || this.#changes !== undefined) return;
+    // Another change under way renews as well; only a lease in doubt is asked about after it.
+    await this.#changes?.catch(() => undefined);
+    if (isOver(this.#facts) || this.#isFresh()) return;
     const deadlineMs =
       this.#host.context.clock.monotonicMs() + renewalTimeoutMs(this.#facts.leaseMs);
     const change: Change = this.isRenewed
@@ -151,8 +154,17 @@ export class LeaseHandle implements Lease, RenewedLease {
     try {
       await this.#serially(() => this.#send(change, deadlineMs, false));
     } catch (error) {
+      // A loss is told by its own event.
+      if (error instanceof LeaseLostError) return;
       this.#host.context.events.fail(error, `renewing ${JSON.stringify(this.name)}`);
     }
+  }
+
+  /** Whether a change that was just waited for has made a renewal needless. */
+  #isFresh(): boolean {
+    const { phase, renewedAtMs, leaseMs, failures } = this.#facts;
+    if (phase !== "held" || failures > 0) return false;
+    return this.#host.context.clock.monotonicMs() < renewedAtMs + leaseMs / 6;
   }
 
   release(): Promise<boolean> {
@@ -244,11 +256,11 @@ export class LeaseHandle implements Lease, RenewedLease {
     const { calls, context } = this.#host;
     const { clock, scope } = context;
     const keys = [lockKey(scope.namespace, this.name)];
+    let wasUnknown = false;
     // Bounded by the deadline: every repeat is a change of its own (L129).
     for (let attempt = 0; ; attempt += 1) {
       this.#assertNotOver();
       const command = this.#nextChange(change);
-      const sentAtMs = clock.monotonicMs();
       try {
         // oxlint-disable-next-line no-await-in-loop -- bounded by the deadline
         const answered = await calls.once(keys, (snapshot) => decideRenew(snapshot, command), {
@@ -262,7 +274,10 @@ export class LeaseHandle implements Lease, RenewedLease {
         this.#arm();
         const pauseMs = calls.pauseMs(attempt);
         const isWorthwhile = isRepeated && (error.isTransient || error.outcome === "unknown");
-        if (!isWorthwhile || sentAtMs + pauseMs >= deadlineMs) throw error;
+        wasUnknown ||= error.outcome === "unknown";
+        if (!isWorthwhile || clock.monotonicMs() + pauseMs >= deadlineMs) {
+          throw withOutcome(error, wasUnknown);
+        }
         // oxlint-disable-next-line no-await-in-loop -- the pause between two attempts
         await calls.pause(pauseMs, {});
       }

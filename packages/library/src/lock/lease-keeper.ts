@@ -133,6 +133,7 @@ export class LeaseKeeper implements LeaseHost {
 
   async #keepOne(lease: RenewedLease): Promise<void> {
     if (!this.#leases.has(lease)) return;
+    this.#unplan(lease);
     this.#leases.set(lease, null);
     if (this.context.clock.monotonicMs() >= lease.maxHoldAtMs) return;
     await lease.keep();

@@ -140,7 +140,16 @@ export function changeFailed(facts: LeaseFacts, outcome: "none" | "unknown"): Le
 
 /** The host has slept: nothing can be vouched for until the engine answers (L60). */
 export function suspended(facts: LeaseFacts): LeaseFacts {
-  return isOver(facts) ? facts : { ...facts, phase: "unverified" };
+  if (isOver(facts)) return facts;
+  // What is under way was sent before the sleep: its answer vouches for nothing after it.
+  const shortenedMs = facts.sent?.shortenedMs ?? Infinity;
+  const doubtMs = Math.min(facts.doubtMs ?? Infinity, shortenedMs);
+  return {
+    ...facts,
+    phase: "unverified",
+    doubtMs: doubtMs === Infinity ? null : doubtMs,
+    sent: null,
+  };
 }
 
 export function lose(facts: LeaseFacts, reason: LossReason): LeaseFacts {

@@ -1,3 +1,4 @@
+import { encodeKey, orderedNumber } from "../core/key.ts";
 import { decodeAudit } from "../core/lock/codec.ts";
 import type { LostResult } from "../core/lock/renew.ts";
 import type { Actor, AuditEntry } from "../core/lock/record.ts";
@@ -26,12 +27,15 @@ export function lossOf(result: LostResult): Loss | undefined {
 
 /** Looks for the end of a grant in the audit; `missing` when nothing is found there. */
 export async function findEnd(context: SpaceContext, name: string, token: number): Promise<Loss> {
-  const { engine, scope } = context;
+  const { engine, scope, clock, config } = context;
   try {
+    const prefix = ["audit", scope.namespace, "lock", name];
+    // One record may tell of several ends, under the key of the lowest token (L112).
+    const from = orderedNumber(Math.max(0, token - scope.holdersMax));
     const page = await engine.scan(
-      ["audit", scope.namespace, "lock", name],
-      { limit: auditsReadMax },
-      {},
+      prefix,
+      { limit: auditsReadMax, after: encodeKey([...prefix, from]) },
+      { deadlineMs: clock.monotonicMs() + config.callTimeoutMs },
     );
     for (const { key, value } of page.records) {
       const record = decodeAudit(key, value);

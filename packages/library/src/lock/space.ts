@@ -2,7 +2,7 @@ import { lockKey, presenceKey } from "../core/lock/keys.ts";
 import { decideForce } from "../core/lock/force.ts";
 import type { Actor } from "../core/lock/record.ts";
 import { decideReleaseClaim } from "../core/lock/release.ts";
-import { decideResume } from "../core/lock/resume.ts";
+import { decideResume, type ResumeCommand } from "../core/lock/resume.ts";
 import { decideAbsence } from "../core/lock/space-records.ts";
 import { decideOutlook, type LockOutlook } from "../core/lock/status.ts";
 import type { LockStatus } from "../core/lock/views.ts";
@@ -10,7 +10,12 @@ import { checkName, checkNote, checkOwner } from "../core/name.ts";
 import { parseDuration } from "../core/duration.ts";
 import type { DurationMs } from "../core/scalars.ts";
 import type { Capabilities } from "../engine/contract.ts";
-import { InvalidArgumentError, LockAbortedError, ReadOnlyError } from "../errors.ts";
+import {
+  InvalidArgumentError,
+  LockAbortedError,
+  ReadOnlyError,
+  SpaceClosedError,
+} from "../errors.ts";
 import { Acquiring } from "./acquiring.ts";
 import {
   checkFlag,
@@ -24,7 +29,7 @@ import { Background } from "./background.ts";
 import { EngineCalls } from "./engine-calls.ts";
 import { eventNames } from "./events.ts";
 import { readHistory } from "./history.ts";
-import { LeaseHandle } from "./lease-handle.ts";
+import { LeaseHandle, type LeaseTerms } from "./lease-handle.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
 import { listLocks, parseListOptions } from "./list.ts";
 import { parseMaxHold, parseRenew, parseRequest } from "./request.ts";
@@ -150,6 +155,12 @@ export class LockSpace implements Space {
     this.#assertWritable("resume");
     if (signal?.aborted === true) throw new LockAbortedError(name, signal.reason);
     const command = { scope, name, owner, id: entropy.id(), ifUnresumed };
+    return this.#background.hold(this.#resume(command, { name, isRenewed, maxHoldMs }));
+  }
+
+  /** A closing space waits for the call, and releases what was resumed meanwhile (L119). */
+  async #resume(command: ResumeCommand, terms: LeaseTerms): Promise<Lease | null> {
+    const { scope, name } = command;
     const keys = [lockKey(scope.namespace, name)];
     const deadlineMs = this.#calls.deadlineMs();
     // Bounded by the deadline: a null is no verdict while tickets are left to be settled (L131).
@@ -162,8 +173,11 @@ export class LockSpace implements Space {
       );
       if (outcome.result === null && outcome.more) continue;
       if (outcome.result === null) return null;
-      const terms = { name, isRenewed, maxHoldMs };
-      return new LeaseHandle(this.#keeper, outcome.result, sentAtMs, terms);
+      const lease = new LeaseHandle(this.#keeper, outcome.result, sentAtMs, terms);
+      if (!this.#context.lifetime.isClosed) return lease;
+      // oxlint-disable-next-line no-await-in-loop -- the end of the call
+      await lease[Symbol.asyncDispose]();
+      throw new SpaceClosedError();
     }
   }
 
@@ -289,11 +303,11 @@ export class LockSpace implements Space {
     const leases = this.#keeper.leases;
     for (const lease of leases) lease.closeWithSpace();
     this.#keeper.close();
-    const work = this.#windDown(leases, hadPresence && !isTicketKept);
-    const over = this.#calls.pause(graceMs, { isBackground: false });
-    await Promise.race([work, over]);
+    const endMs = clock.monotonicMs() + graceMs;
+    await beforeMs(clock, graceMs, this.#windDown(leases, hadPresence && !isTicketKept));
+    this.#calls.close();
     timers.close();
-    await beforeMs(clock, graceMs, engine.close());
+    await beforeMs(clock, Math.max(0, endMs - clock.monotonicMs()), engine.close());
   }
 
   /** Releases what is held, lets the background cancels end, and deletes the presence. */

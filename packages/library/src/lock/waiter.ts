@@ -27,7 +27,7 @@ import {
   type AttemptStep,
 } from "./attempt-state.ts";
 import type { Background } from "./background.ts";
-import type { EngineCalls } from "./engine-calls.ts";
+import { withOutcome, type EngineCalls } from "./engine-calls.ts";
 import { deadlineOf } from "./lease-state.ts";
 import type { LockRequest } from "./request.ts";
 import type { SpaceContext } from "./space-context.ts";
@@ -73,6 +73,7 @@ export class Waiter {
   #reject!: (error: unknown) => void;
   #timer: QueuedTimer | undefined;
   #tellTimer: QueuedTimer | undefined;
+  #retryTimer: QueuedTimer | undefined;
   #failures = 0;
   #sentAtMs: MonotonicMs;
   #lastError: unknown;
@@ -176,7 +177,7 @@ export class Waiter {
         return this.#fail(new QueueFullError(name, action.depth, action.limit));
       case "fail":
         if (action.isCancelDue) this.#cancelIfStored();
-        return this.#fail(this.#lastError ?? this.#noAnswerError());
+        return this.#fail(this.#lastFailure());
       case "cancel":
         return this.#cancel();
       case "await-grant":
@@ -274,7 +275,8 @@ export class Waiter {
       })
       .catch((error: unknown) => {
         this.#lastError = error;
-        this.#take(noAnswer(this.facts));
+        if (error instanceof EngineUnavailableError) this.#take(noAnswer(this.facts));
+        else this.#failed(error, this.id);
       });
   }
 
@@ -294,16 +296,14 @@ export class Waiter {
   }
 
   #retry(): void {
-    const { calls } = this.#host;
-    const pauseMs = calls.pauseMs(this.#failures);
+    const { calls, context } = this.#host;
+    const atMs = context.clock.monotonicMs() + calls.pauseMs(this.#failures);
     this.#failures += 1;
     const { id } = this;
-    calls
-      .pause(pauseMs, {})
-      .then(() => {
-        if (id === this.id && this.facts.phase === "asking") this.#ask();
-      })
-      .catch((error: unknown) => this.#host.context.events.fail(error, "retrying"));
+    const onTime = (): void => {
+      if (id === this.id && this.facts.phase === "asking") this.#ask();
+    };
+    this.#retryTimer = context.timers.schedule(atMs, onTime, { referenced: true });
   }
 
   #granted(grant: GrantFacts): void {
@@ -322,6 +322,7 @@ export class Waiter {
     this.request.signal?.removeEventListener("abort", this.#onAbort);
     this.#timer?.cancel();
     this.#tellTimer?.cancel();
+    this.#retryTimer?.cancel();
     this.#host.leave(this);
   }
 
@@ -336,6 +337,13 @@ export class Waiter {
 
   #waitedMs(): number {
     return Math.ceil(this.#host.context.clock.monotonicMs() - this.startMs);
+  }
+
+  /** The last error of the engine; its outcome is that of all attempts of the call. */
+  #lastFailure(): unknown {
+    const error = this.#lastError ?? this.#noAnswerError();
+    if (!(error instanceof EngineUnavailableError)) return error;
+    return withOutcome(error, this.facts.mayBeStored);
   }
 
   #noAnswerError(): EngineUnavailableError {

@@ -248,6 +248,14 @@ describe("hints from another client", () => {
     expect(readdirSync(bells())).toEqual([]);
   });
 
+  test("a bell that cannot be removed disturbs no commit", async () => {
+    const [sweeper, other] = [await open(), await open()];
+    await put(sweeper, ["presence", "ns", "dead"], 1);
+    mkdirSync(join(bells(), "dead"), { recursive: true });
+    await put(sweeper, ["presence", "ns", "dead"], null);
+    expect(await get(other, ["presence", "ns", "dead"])).toBeUndefined();
+  });
+
   test("bells that cannot be hung are replaced by looking now and then", async () => {
     writeFileSync(bells(), "in the way");
     const [watcher, writer] = [await open(), await open()];

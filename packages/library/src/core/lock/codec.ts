@@ -25,7 +25,10 @@ export function decodeLock(key: RecordKey, value: Json): LockRecord {
   checkInteger(key, record["counter"], "counter", 0);
   checkInteger(key, record["nextTicket"], "nextTicket", 1);
   for (const list of ["grants", "queue", "ended"]) {
-    if (!Array.isArray(record[list])) throw corrupt(key, `${list} is not a list`);
+    const entries = record[list];
+    if (!Array.isArray(entries) || !entries.every(isJsonObject)) {
+      throw corrupt(key, `${list} is not a list of objects`);
+    }
   }
   const lock = record as unknown as LockRecord;
   return lock.grants.every(hasEnd) ? lock : { ...lock, grants: lock.grants.map(withEnd) };

@@ -78,7 +78,7 @@ export class BellTower {
     this.#bells.clear();
     this.#pollers.clear();
     this.#rest();
-    for (const bell of this.#made) rmSync(join(this.#options.folder, bell), { force: true });
+    for (const bell of this.#made) removeBell(join(this.#options.folder, bell));
     this.#made.clear();
   }
 
@@ -154,5 +154,14 @@ export class BellTower {
     } catch {
       return this.#version;
     }
+  }
+}
+
+/** A bell that cannot be removed, in a folder that another user made, disturbs nobody. */
+function removeBell(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // The sweep of its user's processes tries again.
   }
 }
