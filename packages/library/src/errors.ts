@@ -91,12 +91,13 @@ export class LockWaitTimeoutError extends LeaseholdError {
 
 /** The caller's signal fired while it waited; `cause` is the signal's reason (L30). */
 export class LockAbortedError extends LeaseholdError {
-  readonly lock: string;
+  /** The lock that the call was about; null for a call about many, such as a listing. */
+  readonly lock: string | null;
 
-  constructor(lock: string, reason: unknown) {
+  constructor(lock: string | null, reason: unknown) {
     super(
       { code: "LOCK_ABORTED", retry: "never", status: 499 },
-      `waiting for lock ${showName(lock)} was aborted`,
+      lock === null ? "the call was aborted" : `the call on lock ${showName(lock)} was aborted`,
       reason,
     );
     this.lock = lock;
@@ -208,7 +209,8 @@ export class TokenOverflowError extends LeaseholdError {
 export class EngineUnavailableError extends LeaseholdError {
   readonly engine: string;
   readonly outcome: "none" | "unknown";
-  /** Whether the same call may succeed after a while without anybody's doing. */
+  /** Whether the same call may succeed after a while without anybody's doing; else `retry` says
+   *  `change`. */
   readonly isTransient: boolean;
 
   constructor(
@@ -219,7 +221,7 @@ export class EngineUnavailableError extends LeaseholdError {
     const stored =
       facts.outcome === "none" ? "nothing was stored" : "whether it was stored is not known";
     super(
-      { code: "ENGINE_UNAVAILABLE", retry: "later", status: 503 },
+      { code: "ENGINE_UNAVAILABLE", retry: facts.isTransient ? "later" : "change", status: 503 },
       `the ${engine} engine is unavailable: ${what}; ${stored}`,
       facts.cause,
     );

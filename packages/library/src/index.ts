@@ -2,7 +2,9 @@ export type { Duration } from "./core/duration.ts";
 export { parseDuration } from "./core/duration.ts";
 export type { Decide, Decided, Decision, Needs, Snapshot, Write } from "./core/decision.ts";
 export type { RecordKey } from "./core/key.ts";
+export { auditKinds } from "./core/lock/record.ts";
 export type { Actor, AuditKind, Mode } from "./core/lock/record.ts";
+export { lockStates } from "./core/lock/views.ts";
 export type { Denial, HolderView, LockState, LockStatus, QueueView } from "./core/lock/views.ts";
 export type { DurationMs, EpochMs, Json, MonotonicMs } from "./core/scalars.ts";
 export type {

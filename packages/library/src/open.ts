@@ -4,9 +4,9 @@ import type { Capabilities, Engine } from "./engine/contract.ts";
 import { createMemoryStore, memoryCapabilities, openMemory } from "./engines/memory/index.ts";
 import { openSqlite, sqliteCapabilities } from "./engines/sqlite/index.ts";
 import { InvalidArgumentError } from "./errors.ts";
-import { checkFlag, checkOneOf } from "./lock/argument-checks.ts";
+import { checkFlag, checkKnown, checkOneOf, orDefault } from "./lock/argument-checks.ts";
 import { openSpace } from "./lock/open-space.ts";
-import { parseSpaceOptions } from "./lock/space-config.ts";
+import { optionNames, parseSpaceOptions } from "./lock/space-config.ts";
 import type { Space, SpaceOptions } from "./lock/space-api.ts";
 import type { Clock, Entropy } from "./time/clock.ts";
 import { systemClock } from "./time/system-clock.ts";
@@ -40,10 +40,10 @@ const schemes = '"sqlite:PATH" or "memory:"';
  * opened, and with `ENGINE_UNAVAILABLE` when the store cannot be had.
  */
 export async function open(url: string, options: OpenOptions = {}): Promise<Space> {
+  checkKnown("options", options, [...optionNames, "thread", "createFolder"], "open");
   const { thread, createFolder, ...spaceOptions } = options;
-  const clock = options.clock ?? systemClock;
-  const entropy = options.entropy ?? createSystemEntropy();
-  const place = checkOneOf("thread", thread ?? "worker", ["worker", "caller"]);
+  const { clock, entropy } = timeAndChance(options);
+  const place = checkOneOf("thread", orDefault(thread, "worker"), ["worker", "caller"]);
   const makesFolder = checkFlag("createFolder", createFolder);
   const choice = chooseEngine(url, { clock, entropy, thread: place, createFolder: makesFolder });
   parseSpaceOptions(spaceOptions, choice.capabilities);
@@ -55,8 +55,7 @@ export async function open(url: string, options: OpenOptions = {}): Promise<Spac
  * takes the engine over: closing the space closes it.
  */
 export async function openOn(engine: Engine, options: SpaceOptions = {}): Promise<Space> {
-  const clock = options.clock ?? systemClock;
-  const entropy = options.entropy ?? createSystemEntropy();
+  const { clock, entropy } = timeAndChance(options);
   const host = { name: hostname(), pid: process.pid };
   try {
     return await openSpace({ engine, clock, entropy, host }, options);
@@ -65,6 +64,26 @@ export async function openOn(engine: Engine, options: SpaceOptions = {}): Promis
     await engine.close().catch(() => undefined);
     throw error;
   }
+}
+
+/** The clock and the entropy that were handed in, checked, or the system's. */
+function timeAndChance(options: SpaceOptions): {
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+} {
+  const clock = orDefault(options.clock, systemClock);
+  checkMethods("clock", clock, ["wallMs", "monotonicMs", "timer", "yield"]);
+  const entropy = orDefault(options.entropy, createSystemEntropy());
+  checkMethods("entropy", entropy, ["id", "fraction"]);
+  return { clock, entropy };
+}
+
+function checkMethods(parameter: string, value: unknown, methods: readonly string[]): void {
+  const given = value as Record<string, unknown> | null;
+  const isWhole =
+    typeof value === "object" && methods.every((name) => typeof given?.[name] === "function");
+  if (isWhole) return;
+  throw new InvalidArgumentError(parameter, value, `must have the methods ${methods.join(", ")}`);
 }
 
 interface EngineParts {

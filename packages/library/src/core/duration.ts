@@ -21,16 +21,16 @@ const rule =
 /**
  * Reads a duration; fractions round up to the next millisecond (L3).
  *
- * Returns an integer, or `Infinity` where `isEndlessAllowed`. Anything else is refused with
+ * Returns an integer, or `Infinity` where `allowsEndless`. Anything else is refused with
  * `INVALID_ARGUMENT` by parameter name and value.
  */
 export function parseDuration(
   parameter: string,
   value: unknown,
-  isEndlessAllowed = false,
+  { allowsEndless = false }: { readonly allowsEndless?: boolean } = {},
 ): DurationMs {
   if (typeof value === "number") {
-    if (value === Infinity && isEndlessAllowed) return value;
+    if (value === Infinity && allowsEndless) return value;
     if (Number.isFinite(value)) return roundUp(value);
   } else if (typeof value === "string") {
     const match = shape.exec(value);

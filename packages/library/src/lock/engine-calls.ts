@@ -2,7 +2,8 @@ import type { Decision, Snapshot } from "../core/decision.ts";
 import type { EndFacts, GrantFacts, Outcome } from "../core/lock/draft.ts";
 import type { RecordKey } from "../core/key.ts";
 import type { DurationMs, EpochMs, MonotonicMs } from "../core/scalars.ts";
-import { EngineUnavailableError, SpaceClosedError } from "../errors.ts";
+import type { Page, PageRequest } from "../engine/contract.ts";
+import { EngineUnavailableError, LockAbortedError, SpaceClosedError } from "../errors.ts";
 import type { SpaceContext } from "./space-context.ts";
 
 /** An answer, and when the attempt that brought it was handed to the engine (L56). */
@@ -86,19 +87,37 @@ export class EngineCalls {
     decide: (snapshot: Snapshot, isRepeat: boolean) => Decision<Result>,
     bounds: CallBounds,
   ): Promise<Answered<Result>> {
-    const { engine, clock } = this.#context;
+    const { engine } = this.#context;
+    return this.#repeated(bounds, (isRepeat) =>
+      engine.transact(keys, (snapshot) => decide(snapshot, isRepeat), bounds),
+    );
+  }
+
+  /**
+   * One page of a listing, repeated like any call until the deadline of one that does not wait. A
+   * fired signal rejects with `LOCK_ABORTED`.
+   */
+  async scan(prefix: RecordKey, page: PageRequest, signal?: AbortSignal): Promise<Page> {
+    const { engine } = this.#context;
+    const bounds = { deadlineMs: this.deadlineMs(), signal };
+    return abortable(null, signal, async () => {
+      const { outcome } = await this.#repeated(bounds, () => engine.scan(prefix, page, bounds));
+      return outcome;
+    });
+  }
+
+  async #repeated<Result>(
+    bounds: CallBounds,
+    attemptOnce: (isRepeat: boolean) => Promise<Result>,
+  ): Promise<Answered<Result>> {
+    const { clock } = this.#context;
     let wasUnknown = false;
     // Bounded by the deadline of the call.
     for (let attempt = 0; ; attempt += 1) {
       const sentAtMs = clock.monotonicMs();
       try {
-        const isRepeat = wasUnknown;
         // oxlint-disable-next-line no-await-in-loop -- bounded by the deadline
-        const outcome = await engine.transact(
-          keys,
-          (snapshot) => decide(snapshot, isRepeat),
-          bounds,
-        );
+        const outcome = await attemptOnce(wasUnknown);
         return { outcome, sentAtMs, wasUnknown };
       } catch (error) {
         if (!(error instanceof EngineUnavailableError)) throw error;
@@ -166,6 +185,22 @@ export class EngineCalls {
 
   #tellEnd(event: "reclaimed" | "withdrawn", name: string, end: EndFacts): void {
     this.#context.events.emit(event, { name, token: end.token, owner: end.owner });
+  }
+}
+
+/** Runs a call that a signal may end; the signal's reason becomes the cause (section 12). */
+export async function abortable<Result>(
+  lock: string | null,
+  signal: AbortSignal | undefined,
+  call: () => Promise<Result>,
+): Promise<Result> {
+  if (signal === undefined) return call();
+  if (signal.aborted) throw new LockAbortedError(lock, signal.reason);
+  try {
+    return await call();
+  } catch (error) {
+    if (signal.aborted && error === signal.reason) throw new LockAbortedError(lock, error);
+    throw error;
   }
 }
 

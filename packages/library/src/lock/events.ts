@@ -23,8 +23,8 @@ export const eventNames = Object.keys(everyEvent) as readonly SpaceEventName[];
 type Listener = (facts: never) => void;
 
 /**
- * The events of one space. What a listener throws becomes an `error` event and goes nowhere else;
- * without a listener `error` events are dropped (L50).
+ * The events of one space. What a listener throws, or rejects with, becomes an `error` event and
+ * goes nowhere else; without a listener `error` events are dropped (L50).
  */
 export class EventHub {
   readonly #listeners: Map<SpaceEventName, Set<Listener>> = new Map();
@@ -51,11 +51,17 @@ export class EventHub {
     if (listeners === undefined) return;
     for (const listener of listeners) {
       try {
-        (listener as (facts: SpaceEvents[Event]) => void)(facts);
+        const returned = (listener as (facts: SpaceEvents[Event]) => unknown)(facts);
+        if (returned instanceof Promise)
+          returned.catch((error: unknown) => this.#failed(event, error));
       } catch (error) {
-        if (event !== "error") this.emit("error", { error, while: `a listener of ${event}` });
+        this.#failed(event, error);
       }
     }
+  }
+
+  #failed(event: SpaceEventName, error: unknown): void {
+    if (event !== "error") this.emit("error", { error, while: `a listener of ${event}` });
   }
 
   /** Surfaces a failure of background work. */

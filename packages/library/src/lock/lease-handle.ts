@@ -184,7 +184,7 @@ export class LeaseHandle implements Lease, RenewedLease {
     try {
       const wasFreed = await this.release();
       if (wasFreed || known !== undefined) return known;
-      return await findEnd(this.#host.context, this.name, this.token);
+      return await findEnd(this.#host, this.name, this.token);
     } catch (error) {
       this.#host.context.events.fail(error, `releasing ${JSON.stringify(this.name)}`);
       return known;
@@ -300,7 +300,7 @@ export class LeaseHandle implements Lease, RenewedLease {
     if (result.kind === "lost") {
       this.#isEnded = result.how !== "expired";
       if (result.isRewind) context.events.emit("rewind", { name: this.name, token: this.token });
-      const loss = lossOf(result) ?? (await findEnd(context, this.name, this.token));
+      const loss = lossOf(result) ?? (await findEnd(this.#host, this.name, this.token));
       this.lose(loss);
       throw this.#lostError();
     }

@@ -1,5 +1,5 @@
 import { statusOfRecord } from "../core/lock/status.ts";
-import type { LockStatus } from "../core/lock/views.ts";
+import { lockStates, type LockStatus } from "../core/lock/views.ts";
 import { ownerBytesMax } from "../core/name.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { checkInteger, checkOneOf, checkSignal, orDefault } from "./argument-checks.ts";
@@ -7,7 +7,6 @@ import type { EngineCalls } from "./engine-calls.ts";
 import type { ListOptions, ListPage } from "./space-api.ts";
 import type { SpaceContext } from "./space-context.ts";
 
-const states = ["free", "lapsed", "delayed", "pending", "claimed", "held", "shared"] as const;
 const limitDefault = 100;
 
 interface ListRequest {
@@ -23,7 +22,7 @@ export function parseListOptions(options: ListOptions): ListRequest {
   const { limit, state, prefix, owner, cursor, signal } = options;
   return {
     limit: checkInteger("limit", orDefault(limit, limitDefault), { least: 1, most: 1_000 }),
-    state: state === undefined ? null : checkOneOf("state", state, states),
+    state: state === undefined ? null : checkOneOf("state", state, lockStates),
     prefix: checkText("prefix", orDefault(prefix, "")),
     owner: owner === undefined ? null : checkText("owner", owner),
     cursor: cursor === undefined ? undefined : checkText("cursor", cursor),
@@ -41,12 +40,8 @@ export async function listLocks(
   { limit, state, prefix, owner, cursor, signal }: ListRequest,
 ): Promise<ListPage> {
   const { namespace, clockErrorMs } = context.scope;
-  signal?.throwIfAborted();
-  const page = await context.engine.scan(
-    ["lock", namespace],
-    { limit, partial: prefix, after: cursor },
-    { deadlineMs: calls.deadlineMs(), signal },
-  );
+  const request = { limit, partial: prefix, after: cursor };
+  const page = await calls.scan(["lock", namespace], request, signal);
   const scene = { now: page.now, clockErrorMs };
   const locks = page.records
     .map(({ key, value }) => statusOfRecord(key, value, scene))

@@ -115,8 +115,12 @@ export class LockRoom {
   }
 
   #tellWaiters(denial: NonNullable<LookResult["denial"]>): void {
-    const [first] = this.#waiters.values();
-    first?.observe(denial);
+    let isFirst = true;
+    for (const waiter of this.#waiters.values()) {
+      const position = isFirst ? denial.position : (waiter.facts.denial?.position ?? null);
+      waiter.observe({ ...denial, position });
+      isFirst = false;
+    }
   }
 
   #failed(error: unknown): void {

@@ -3,7 +3,7 @@ import { decodeAudit } from "../core/lock/codec.ts";
 import type { LostResult } from "../core/lock/renew.ts";
 import type { Actor, AuditEntry } from "../core/lock/record.ts";
 import type { LossReason } from "../errors.ts";
-import type { SpaceContext } from "./space-context.ts";
+import type { LeaseHost } from "./lease-host.ts";
 
 /** Why a lease is lost, as its holder is told (L39). */
 export interface Loss {
@@ -26,17 +26,18 @@ export function lossOf(result: LostResult): Loss | undefined {
 }
 
 /** Looks for the end of a grant in the audit; `missing` when nothing is found there. */
-export async function findEnd(context: SpaceContext, name: string, token: number): Promise<Loss> {
-  const { engine, scope, clock, config } = context;
+export async function findEnd(
+  { context, calls }: Pick<LeaseHost, "context" | "calls">,
+  name: string,
+  token: number,
+): Promise<Loss> {
+  const { scope } = context;
   try {
     const prefix = ["audit", scope.namespace, "lock", name];
     // One record may tell of several ends, under the key of the lowest token (L112).
     const from = orderedNumber(Math.max(0, token - scope.holdersMax));
-    const page = await engine.scan(
-      prefix,
-      { limit: auditsReadMax, after: encodeKey([...prefix, from]) },
-      { deadlineMs: clock.monotonicMs() + config.callTimeoutMs },
-    );
+    const request = { limit: auditsReadMax, after: encodeKey([...prefix, from]) };
+    const page = await calls.scan(prefix, request);
     for (const { key, value } of page.records) {
       const record = decodeAudit(key, value);
       const entry = [record, ...(record.also ?? [])].find((each) => isEndOf(each, token));

@@ -7,11 +7,13 @@ import type { Engine } from "../engine/contract.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import type { Clock, Entropy } from "../time/clock.ts";
 import { TimerQueue } from "../time/timer-queue.ts";
+import { EngineContact } from "./engine-contact.ts";
 import { EventHub } from "./events.ts";
+import { Lifetime } from "./lifetime.ts";
 import { LockSpace } from "./space.ts";
 import type { Space, SpaceOptions } from "./space-api.ts";
 import { parseSpaceOptions, type SpaceConfig } from "./space-config.ts";
-import { EngineContact, Lifetime, type SpaceContext } from "./space-context.ts";
+import type { SpaceContext } from "./space-context.ts";
 
 /** Records a decision may read beyond those of its command (section 3). */
 const wideningMax = 128;
@@ -36,7 +38,7 @@ export async function openSpace(parts: SpaceParts, options: SpaceOptions): Promi
   const clockErrorMs = await agreeOnClock(parts, config);
   const events = new EventHub();
   const onLate = (latenessMs: DurationMs): void => {
-    if (latenessMs >= stallMsMin) events.emit("stall", { latenessMs });
+    if (latenessMs >= stallMsMin) events.emit("stall", { latenessMs: Math.ceil(latenessMs) });
   };
   const onError = (error: unknown): void => events.fail(error, "a timer");
   const context: SpaceContext = {
@@ -48,7 +50,7 @@ export async function openSpace(parts: SpaceParts, options: SpaceOptions): Promi
     scope: scopeOf(parts, config, clockErrorMs),
     events,
     contact: new EngineContact(clock, clockErrorMs),
-    lifetime: new Lifetime(),
+    lifetime: new Lifetime(config.isReadOnly),
   };
   return new LockSpace(context);
 }

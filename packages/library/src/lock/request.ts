@@ -114,7 +114,7 @@ export function parseMaxHold(value: unknown, leaseMs: DurationMs): DurationMs | 
 
 function parseWait(value: unknown): DurationMs {
   if (value === undefined) return waitMsDefault;
-  const ms = parseDuration("wait", value, true);
+  const ms = parseDuration("wait", value, { allowsEndless: true });
   if (ms === Infinity || (ms >= 0 && Number.isSafeInteger(ms))) return ms;
   throw new InvalidArgumentError("wait", value, "must be from 0 to 2^53-1 ms, or Infinity");
 }

@@ -84,31 +84,45 @@ export interface AcquireOptions extends Omit<TryOptions, "refused"> {
 }
 
 export interface ClaimOptions {
+  /** How long the claim stands, and later the lease it is resumed into; capped at `claimMax`. */
   readonly lease?: Duration | undefined;
+  /** How long to wait: 0 never queues; `Infinity` waits for the signal. Default 30 s. */
   readonly wait?: Duration | undefined;
+  /** Shown with the holder; at most 1024 bytes. */
   readonly note?: string | undefined;
+  /** Keeps others out for this long after a lapse or a forced end; 0 to 60 s. Default 0. */
   readonly lockDelay?: Duration | undefined;
+  /** Ends the waiting; fired after the grant it changes nothing. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface TryClaimOptions extends Omit<ClaimOptions, "wait"> {
+  /** Told why, when the answer is false. */
   readonly refused?: ((denial: Denial) => void) | undefined;
 }
 
+/** A claim as it was granted; whoever knows its owner id may resume it. */
 export interface Claim {
+  /** Place in the lock's history. */
   readonly token: number;
+  /** End in engine time unless it is resumed before. */
   readonly expiresAt: EpochMs;
+  /** Effective length in ms. */
   readonly leaseMs: number;
 }
 
 export interface ResumeOptions {
   /** Refuse, with null, while a resumed lease of the claim is live. Default false. */
   readonly ifUnresumed?: boolean | undefined;
+  /** `"auto"` (default) renews with the length of the claim; `"manual"` leaves it to the holder. */
   readonly renew?: "auto" | "manual" | undefined;
+  /** Stop renewing after this long. Default: never. */
   readonly maxHold?: Duration | undefined;
+  /** Ends the call only before it is sent. */
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Lost and released are final; unverified lasts until the engine answers after a suspend. */
 export type LeaseState = "held" | "unverified" | "lost" | "released";
 
 /** A grant that its holder keeps; see docs/spec/locks.md section 4. */
@@ -211,21 +225,35 @@ export interface LockEvent {
   readonly now: EpochMs;
 }
 
-/** What a space tells its listeners, by event name. */
+/** What a space tells its listeners, by event name. Times are in ms. */
 export interface SpaceEvents {
+  /** A lease or claim was granted to a call of this space. */
   readonly acquired: { readonly name: string; readonly token: number; readonly waitedMs: number };
+  /** A call goes on waiting; told every 10 s, with what keeps it out. */
   readonly waiting: { readonly name: string; readonly denial: Denial; readonly waitedMs: number };
+  /** A call that does not wait was refused. */
   readonly refused: { readonly name: string; readonly denial: Denial };
+  /** A lease was renewed; `expiresAt` is its new end in engine time. */
   readonly renewed: { readonly name: string; readonly token: number; readonly expiresAt: EpochMs };
+  /** A lease of this space is over without having been released. */
   readonly lost: { readonly name: string; readonly token: number; readonly reason: LossReason };
+  /** A lease of this space was released. */
   readonly released: { readonly name: string; readonly token: number };
+  /** A commit of this space took a lapsed grant of anybody out of the record. */
   readonly reclaimed: { readonly name: string; readonly token: number; readonly owner: string };
+  /** A commit of this space took back a grant that its waiter had not confirmed in time. */
   readonly withdrawn: { readonly name: string; readonly token: number; readonly owner: string };
+  /** A waiting call has lost its place and begins anew at the tail (L25). */
   readonly ticketLost: { readonly name: string; readonly how: string };
+  /** A timer fired so much too late that leases may be in danger. */
   readonly stall: { readonly latenessMs: number };
+  /** The host seems to have slept: the lease is vouched for again after an engine answer (L60). */
   readonly unverified: { readonly name: string; readonly token: number; readonly gapMs: number };
+  /** The store's own clock was set, by this much (L58). */
   readonly clockStep: { readonly stepMs: number };
+  /** The store has forgotten a token that it had given out; it was raised again (L64). */
   readonly rewind: { readonly name: string; readonly token: number };
+  /** Something failed that no call could be told of. */
   readonly error: { readonly error: unknown; readonly while: string };
 }
 
@@ -238,6 +266,7 @@ export interface CloseOptions {
   readonly keepTickets?: boolean | undefined;
 }
 
+/** How many records a sweep has deleted. */
 export interface SweepCounts {
   readonly locks: number;
   readonly presences: number;
@@ -247,9 +276,16 @@ export interface SweepCounts {
 /** An open connection of one process to one namespace: every operation on its locks. */
 export interface Space extends AsyncDisposable {
   readonly namespace: string;
+  /** Who acts through this space, as others see it: host, process id, application. */
   readonly actor: Actor;
+  /** What the engine promises. */
   readonly capabilities: Capabilities;
+  /**
+   * Takes the lock, waiting for its turn (L8, L17, L18). Throws `LOCK_WAIT_TIMEOUT` with the
+   * denial, `LOCK_ABORTED`, `QUEUE_FULL`, `TOKEN_OVERFLOW`, `ENGINE_UNAVAILABLE`.
+   */
   acquire(name: string, options?: AcquireOptions): Promise<Lease>;
+  /** Takes the lock if that passes nobody; null, never an error, when it is not to be had (L10). */
   tryAcquire(name: string, options?: TryOptions): Promise<Lease | null>;
   /** Runs `work` under a lease and releases it when the work has settled (L52). */
   using<Value>(
@@ -257,24 +293,37 @@ export interface Space extends AsyncDisposable {
     options: AcquireOptions,
     work: (lease: Lease, signal: AbortSignal) => Promise<Value> | Value,
   ): Promise<Value>;
+  /** Takes the lock for an owner id, in no process's keeping, until it is resumed or over (L88). */
   claim(name: string, owner: string, options?: ClaimOptions): Promise<Claim>;
+  /** The same without waiting; false when the lock is not to be had. */
   tryClaim(name: string, owner: string, options?: TryClaimOptions): Promise<boolean>;
+  /** Turns the claim of an owner id into a lease; null when there is none to resume (L89, L90). */
   resume(name: string, owner: string, options?: ResumeOptions): Promise<Lease | null>;
+  /** Frees a claim that nobody has resumed; false when there is none (L94). */
   releaseClaim(name: string, owner: string): Promise<boolean>;
+  /** What the lock looked like a moment ago. Changes nothing, like all that follows (L107). */
   status(name: string, options?: { readonly signal?: AbortSignal }): Promise<LockStatus>;
+  /** One page of the locks that the store remembers (L108). */
   list(options?: ListOptions): Promise<ListPage>;
+  /** What keeps a new exclusive request out, in plain sentences, and until when. */
   why(name: string, options?: { readonly signal?: AbortSignal }): Promise<Explanation>;
+  /** The present state first, then changes in token order; some may be skipped (L109). */
   watch(
     what: string | { readonly prefix: string },
     options?: { readonly signal?: AbortSignal },
   ): AsyncIterable<LockEvent>;
+  /** Ends grants by an administrator's word, and lets the next one in (L110, L111). */
   forceRelease(name: string, options: ForceOptions): Promise<ForceResult>;
+  /** What became of grants, by name and token, as far as `audit` records it (L112). */
   history(options?: HistoryOptions): AsyncIterable<HistoryEntry>;
+  /** Deletes what nobody needs any more, at most `budget` records (L123). */
   sweep(options?: {
     readonly budget?: number;
     readonly signal?: AbortSignal;
   }): Promise<SweepCounts>;
+  /** Lifts every token of the namespace above `to`: the step after restoring a backup (L65). */
   raiseFloor(options: { readonly to: number; readonly reason: string }): Promise<number>;
+  /** Listens to an event; what is returned ends the listening. */
   on<Event extends SpaceEventName>(
     event: Event,
     listener: (facts: SpaceEvents[Event]) => void,

@@ -33,7 +33,8 @@ export interface SpaceConfig {
   readonly retention: Retention;
 }
 
-const optionNames = [
+/** Every option of a space by name. */
+export const optionNames: readonly string[] = [
   "namespace",
   "app",
   "owner",
@@ -54,8 +55,28 @@ const optionNames = [
   "entropy",
 ];
 
+const secondMs = 1_000;
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+
+/** Durations of a space: what they are unless given, and their bounds, in ms (section 3). */
+const durations = Object.freeze({
+  lease: 30 * secondMs,
+  leaseMax: { standard: 5 * minuteMs, most: 30 * dayMs },
+  claimMax: { standard: dayMs, most: 365 * dayMs },
+  callTimeout: { standard: 5 * secondMs, least: 100, most: 5 * minuteMs },
+  confirmWindow: { standard: 5 * secondMs, least: secondMs, most: minuteMs },
+  presenceLease: { standard: 15 * secondMs, least: 3 * secondMs, most: 5 * minuteMs },
+  lookPeriod: { standard: secondMs, least: 100, most: 30 * secondMs },
+  sweep: { standard: 5 * minuteMs, least: secondMs, most: 60 * minuteMs },
+  retention: { standard: retentionDefault.freeMs, least: secondMs, most: 365 * dayMs },
+});
 /** Shortest lease on an engine without a clock error (section 3). */
 const leaseMinMs = 100;
+/** The shortest lease in clock errors, on an engine that has one (section 3). */
+const leaseMinErrors = 10;
+/** Looks further back in a queue are this many times rarer (section 3). */
+const lookFarFactor = 3;
 /** Room for one ticket or grant, with the longest owner and note, in a bounded record. */
 const entryBytesMax = 4_096;
 /** Records of a decision that are not pages of the queue (section 3). */
@@ -65,6 +86,7 @@ const queueMax = 10_000;
 const holdersMax = 1_000;
 
 interface Range {
+  readonly standard: DurationMs;
   readonly least: DurationMs;
   readonly most: DurationMs;
 }
@@ -72,42 +94,39 @@ interface Range {
 /** Checks every option of a space by name and value, before anything is opened. */
 export function parseSpaceOptions(options: SpaceOptions, capabilities: Capabilities): SpaceConfig {
   checkKnown("options", options, optionNames, "open");
-  const least = Math.max(leaseMinMs, 10 * capabilities.clockErrorMs);
-  const day = 86_400_000;
-  const leaseMaxMs = bounded(options, "leaseMax", 300_000, { least, most: 30 * day });
-  const presenceMs = bounded(options, "presenceLease", 15_000, { least: 3_000, most: 300_000 });
-  const lookMs = bounded(options, "lookPeriod", 1_000, { least: 100, most: 30_000 });
-  const freeMs = bounded(options, "retention", retentionDefault.freeMs, {
-    least: 1_000,
-    most: 365 * day,
-  });
+  const least = Math.max(leaseMinMs, leaseMinErrors * capabilities.clockErrorMs);
+  const leaseMaxMs = bounded(options, "leaseMax", { ...durations.leaseMax, least });
+  const lease = { standard: Math.min(durations.lease, leaseMaxMs), least, most: leaseMaxMs };
+  const lookMs = bounded(options, "lookPeriod", durations.lookPeriod);
   return {
     namespace: checkName("namespace", orDefault(options.namespace, "default")),
     app: options.app === undefined ? null : checkOwner("app", options.app),
     owner: options.owner === undefined ? null : checkOwner("owner", options.owner),
     isReadOnly: checkFlag("readOnly", options.readOnly),
     leaseMinMs: least,
-    leaseMs: bounded(options, "lease", Math.min(30_000, leaseMaxMs), { least, most: leaseMaxMs }),
+    leaseMs: bounded(options, "lease", lease),
     leaseMaxMs,
-    claimMaxMs: bounded(options, "claimMax", day, { least, most: 365 * day }),
-    callTimeoutMs: bounded(options, "callTimeout", 5_000, { least: 100, most: 300_000 }),
-    confirmMs: bounded(options, "confirmWindow", 5_000, { least: 1_000, most: 60_000 }),
-    presenceMs,
+    claimMaxMs: bounded(options, "claimMax", { ...durations.claimMax, least }),
+    callTimeoutMs: bounded(options, "callTimeout", durations.callTimeout),
+    confirmMs: bounded(options, "confirmWindow", durations.confirmWindow),
+    presenceMs: bounded(options, "presenceLease", durations.presenceLease),
     lookMs,
-    lookFarMs: options.lookPeriod === undefined ? 3 * lookMs : lookMs,
+    lookFarMs: options.lookPeriod === undefined ? lookFarFactor * lookMs : lookMs,
     queueMax: queueLimit(options, capabilities),
     holdersMax: holderLimit(options, capabilities),
     audit: checkOneOf("audit", orDefault(options.audit, "exceptions"), auditLevels),
     sweepMs: sweepPeriod(options),
-    retention: { ...retentionDefault, freeMs },
+    retention: {
+      ...retentionDefault,
+      freeMs: bounded(options, "retention", durations.retention),
+    },
   };
 }
 
 function bounded(
   options: SpaceOptions,
   name: keyof SpaceOptions,
-  standard: DurationMs,
-  { least, most }: Range,
+  { standard, least, most }: Range,
 ): DurationMs {
   const value = options[name];
   const ms = value === undefined ? standard : parseDuration(name, value);
@@ -131,5 +150,5 @@ function holderLimit(options: SpaceOptions, { recordBytesMax }: Capabilities): n
 
 function sweepPeriod(options: SpaceOptions): DurationMs | null {
   if (options.sweep === false) return null;
-  return bounded(options, "sweep", 300_000, { least: 1_000, most: 3_600_000 });
+  return bounded(options, "sweep", durations.sweep);
 }

@@ -1,10 +1,10 @@
 import type { LockScope } from "../core/lock/scope.ts";
-import type { DurationMs, EpochMs, MonotonicMs } from "../core/scalars.ts";
 import type { Engine } from "../engine/contract.ts";
-import { SpaceClosedError } from "../errors.ts";
 import type { Clock, Entropy } from "../time/clock.ts";
 import type { TimerQueue } from "../time/timer-queue.ts";
+import type { EngineContact } from "./engine-contact.ts";
 import type { EventHub } from "./events.ts";
+import type { Lifetime } from "./lifetime.ts";
 import type { SpaceConfig } from "./space-config.ts";
 
 /** What the parts of one space share. Made once, when the space is opened. */
@@ -18,74 +18,4 @@ export interface SpaceContext {
   readonly events: EventHub;
   readonly contact: EngineContact;
   readonly lifetime: Lifetime;
-}
-
-/** Whether the space still takes calls. */
-export class Lifetime {
-  #isClosed = false;
-
-  get isClosed(): boolean {
-    return this.#isClosed;
-  }
-
-  close(): void {
-    this.#isClosed = true;
-  }
-
-  assertOpen(): void {
-    if (this.#isClosed) throw new SpaceClosedError();
-  }
-}
-
-/** Engine time may differ from elapsed time by this much, before it counts as a step (L58). */
-const stepMsMin = 1_000;
-/** Declared drift between the monotonic clock and engine time. */
-const driftPart = 500 / 1_000_000;
-
-/**
- * The last contact with the engine: what calendar, monotonic clock and engine said then. It tells a
- * host that has slept (L60) and a store whose clock was set (L58) from time that simply went by.
- */
-export class EngineContact {
-  readonly #clock: Clock;
-  readonly #clockErrorMs: DurationMs;
-  #wallMs: EpochMs;
-  #monotonicMs: MonotonicMs;
-  #engineMs: EpochMs | null = null;
-  #engineAtMs: MonotonicMs;
-
-  constructor(clock: Clock, clockErrorMs: DurationMs) {
-    this.#clock = clock;
-    this.#clockErrorMs = clockErrorMs;
-    this.#wallMs = clock.wallMs();
-    this.#monotonicMs = clock.monotonicMs();
-    this.#engineAtMs = this.#monotonicMs;
-  }
-
-  /** How much further the calendar has moved than the monotonic clock; 0 unless over a second. */
-  suspendedMs(): DurationMs {
-    const wallMs = this.#clock.wallMs() - this.#wallMs;
-    const gapMs = wallMs - (this.#clock.monotonicMs() - this.#monotonicMs);
-    return gapMs > stepMsMin ? gapMs : 0;
-  }
-
-  /**
-   * Notes an answer whose decision saw `engineMs`, sent at `sentAtMs`. Returns by how much engine
-   * time has stepped since the last one; 0 when it has not.
-   */
-  answered(engineMs: EpochMs, sentAtMs: MonotonicMs): DurationMs {
-    this.#wallMs = this.#clock.wallMs();
-    const nowMs = this.#clock.monotonicMs();
-    this.#monotonicMs = nowMs;
-    const lastMs = this.#engineMs;
-    const lastAtMs = this.#engineAtMs;
-    if (lastMs !== null && engineMs < lastMs && sentAtMs < lastAtMs) return 0;
-    this.#engineMs = engineMs;
-    this.#engineAtMs = nowMs;
-    if (lastMs === null) return 0;
-    const elapsedMs = nowMs - lastAtMs;
-    const allowedMs = stepMsMin + this.#clockErrorMs + elapsedMs * driftPart + (nowMs - sentAtMs);
-    const stepMs = engineMs - lastMs - elapsedMs;
-    return Math.abs(stepMs) > allowedMs ? stepMs : 0;
-  }
 }

@@ -10,7 +10,8 @@ import {
   decideSweepTurn,
   sweepVerdict,
 } from "../core/lock/sweep.ts";
-import type { Page } from "../engine/contract.ts";
+import type { Page, PageRequest } from "../engine/contract.ts";
+import { LockAbortedError, SpaceClosedError } from "../errors.ts";
 import type { QueuedTimer } from "../time/timer-queue.ts";
 import type { Background } from "./background.ts";
 import type { EngineCalls } from "./engine-calls.ts";
@@ -53,6 +54,7 @@ export class Sweeper {
   async sweep(budget: number, signal?: AbortSignal): Promise<SweepCounts> {
     const stops = signal === undefined ? [this.#stop.signal] : [this.#stop.signal, signal];
     const stop = AbortSignal.any(stops);
+    if (signal?.aborted === true) throw new LockAbortedError(null, signal.reason);
     const { namespace } = this.#context.scope;
     const locks = await this.#pages(["lock", namespace], { budget, stop }, (page) =>
       this.#sweepLocks(page),
@@ -82,6 +84,8 @@ export class Sweeper {
       );
       return 0;
     });
+    // Counters beyond the last page are as they were: the caller must not rely on them.
+    if (this.#stop.signal.aborted) throw new SpaceClosedError();
     return floor;
   }
 
@@ -119,20 +123,34 @@ export class Sweeper {
     bounds: { readonly budget: number; readonly stop: AbortSignal },
     step: (page: Page) => Promise<number>,
   ): Promise<number> {
-    const { engine } = this.#context;
     let after: string | undefined;
     let count = 0;
     // Bounded by the records there are and by the budget.
     while (count < bounds.budget && !bounds.stop.aborted) {
       const limit = Math.min(recordsPerStep, Math.max(1, bounds.budget - count));
       // oxlint-disable-next-line no-await-in-loop -- each page begins where the one before ended
-      const page = await engine.scan(prefix, { limit, after }, { signal: bounds.stop });
+      const page = await this.#page(prefix, { limit, after }, bounds.stop);
+      if (page === undefined) break;
       // oxlint-disable-next-line no-await-in-loop -- one page at a time, so that others get in
       count += await step(page);
       if (page.next === undefined) break;
       after = page.next;
     }
     return count;
+  }
+
+  /** A page; undefined when the walk was stopped meanwhile, which is no failure. */
+  async #page(
+    prefix: RecordKey,
+    request: PageRequest,
+    stop: AbortSignal,
+  ): Promise<Page | undefined> {
+    try {
+      return await this.#calls.scan(prefix, request, stop);
+    } catch (error) {
+      if (error instanceof LockAbortedError) return undefined;
+      throw error;
+    }
   }
 
   async #sweepLocks(page: Page): Promise<number> {

@@ -31,7 +31,11 @@ export async function* watchLocks(
     while (!target.signal.aborted) {
       bell.quiet();
       // oxlint-disable-next-line no-await-in-loop -- looks follow each other
-      yield* newsOf(seen, await lookAll(context, calls, target));
+      const statuses = await lookAll(context, calls, target);
+      if (statuses !== undefined) {
+        yield* newsOf(seen, statuses);
+        forgetOthers(seen, statuses);
+      }
       // oxlint-disable-next-line no-await-in-loop -- waits for news or for the look period
       await bell.rung();
     }
@@ -53,11 +57,19 @@ function* newsOf(
   }
 }
 
+/** A swept lock is forgotten here, too: should it come back, its tokens go on from the floor. */
+function forgetOthers(seen: Map<string, LockStatus>, statuses: readonly LockStatus[]): void {
+  if (seen.size <= statuses.length) return;
+  const listed = new Set(statuses.map(({ name }) => name));
+  for (const name of seen.keys()) if (!listed.has(name)) seen.delete(name);
+}
+
+/** The present states; undefined when the look has failed. */
 async function lookAll(
   context: SpaceContext,
   calls: EngineCalls,
   target: WatchTarget,
-): Promise<readonly LockStatus[]> {
+): Promise<readonly LockStatus[] | undefined> {
   const { scope, events } = context;
   const { namespace, clockErrorMs } = scope;
   try {
@@ -66,26 +78,29 @@ async function lookAll(
       const { outcome } = await calls.plain(
         [lockKey(namespace, name)],
         (snapshot) => decideStatus(snapshot, { namespace, name, clockErrorMs }),
-        { deadlineMs: calls.deadlineMs() },
+        { deadlineMs: calls.deadlineMs(), signal: target.signal },
       );
       return [outcome];
     }
-    return await listAll(context, target.prefix);
+    return await listAll(context, calls, target);
   } catch (error) {
     if (!target.signal.aborted) events.fail(error, "watching");
-    return [];
+    return undefined;
   }
 }
 
-async function listAll(context: SpaceContext, prefix: string): Promise<readonly LockStatus[]> {
-  const { engine, scope } = context;
+async function listAll(
+  { scope }: SpaceContext,
+  calls: EngineCalls,
+  { prefix, signal }: WatchTarget,
+): Promise<readonly LockStatus[]> {
   const all: LockStatus[] = [];
   let after: string | undefined;
   // Bounded by the locks there are.
   do {
     const request = { limit: locksPerPage, partial: prefix, after };
     // oxlint-disable-next-line no-await-in-loop -- each page begins where the one before ended
-    const page = await engine.scan(["lock", scope.namespace], request, {});
+    const page = await calls.scan(["lock", scope.namespace], request, signal);
     const scene = { now: page.now, clockErrorMs: scope.clockErrorMs };
     all.push(...page.records.map(({ key, value }) => statusOfRecord(key, value, scene)));
     after = page.next;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { decideAbsence, decideClock, decidePresence } from "../../src/core/lock/space-records.ts";
+import { decideSweepTurn } from "../../src/core/lock/sweep.ts";
 import { actor, grantOf, start, ticketOf, World } from "./world.ts";
 
 describe("passing over", () => {
@@ -145,8 +146,6 @@ describe("the agreed clock bound", () => {
     expect(agree(10)).toBe(10);
     expect(agree(50)).toBe(10);
     expect(agree(0, true)).toBe(10);
-    world.put(["internal", "ns", "clock"], "text");
-    expect(agree(20)).toBe(20);
   });
 });
 
@@ -191,5 +190,21 @@ describe("engine time that steps back", () => {
     world.now -= 3_600_000;
     expect(world.try("B", "b1").kind).toBe("refused");
     expect(world.renew("A", "a1")).toMatchObject({ kind: "lost", how: "forced" });
+  });
+});
+
+describe("records of a space that cannot be read", () => {
+  const wrong = ["text", [], { v: 2, errorMs: 0 }, { v: 1 }, { v: 1, errorMs: -1, at: 1.5 }];
+
+  test.each(wrong)("%j is refused, never written over [L118]", (value) => {
+    const world = new World();
+    const scope = world.scope("S");
+    const command = { namespace: "ns", clockErrorMs: 0, isReadOnly: false };
+    world.put(["internal", "ns", "clock"], value);
+    world.put(["internal", "ns", "sweep"], value);
+    const corrupt = expect.objectContaining({ code: "RECORD_CORRUPT" });
+    expect(() => world.apply((snapshot) => decideClock(snapshot, command))).toThrow(corrupt);
+    const turn = { scope, periodMs: 60_000 };
+    expect(() => world.apply((snapshot) => decideSweepTurn(snapshot, turn))).toThrow(corrupt);
   });
 });

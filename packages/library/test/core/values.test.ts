@@ -88,10 +88,11 @@ describe("durations", () => {
   });
 
   test("names the parameter and the value, and allows Infinity where asked [L3]", () => {
+    const endless = { allowsEndless: true };
     expect(() => parseDuration("lease", "5x")).toThrow(/lease.*5x/u);
-    expect(parseDuration("wait", Infinity, true)).toBe(Infinity);
-    expect(() => parseDuration("wait", -Infinity, true)).toThrow(refused);
-    expect(() => parseDuration("wait", NaN, true)).toThrow(refused);
+    expect(parseDuration("wait", Infinity, endless)).toBe(Infinity);
+    expect(() => parseDuration("wait", -Infinity, endless)).toThrow(refused);
+    expect(() => parseDuration("wait", NaN, endless)).toThrow(refused);
   });
 
   test("a whole number of a unit is exact [L3]", () => {

@@ -180,7 +180,7 @@ export class World extends TestStore {
 
   releaseClaim(presence: string, owner: string): boolean {
     const command = { scope: this.scope(presence), name: "a", owner };
-    return this.#take(this.apply((snapshot) => decideReleaseClaim(snapshot, command)));
+    return this.#take(this.apply((snapshot) => decideReleaseClaim(snapshot, command))) !== null;
   }
 
   /** Grants as short text: `id:token:state`. */

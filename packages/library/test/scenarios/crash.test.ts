@@ -232,7 +232,7 @@ scenario(
     a.engine.fault = () => ({ kind: "fail" });
     await expect(held.release()).rejects.toMatchObject({
       code: "ENGINE_UNAVAILABLE",
-      retry: "later",
+      retry: "change",
       outcome: "none",
     });
     expect(await world.record("n")).toEqual(before); // L116: no trace.

@@ -83,7 +83,7 @@ scenario("LS17 a write that failed definitely leaves nothing behind [L116]", asy
     engine.failNext({ kind: "fail" });
     expect(await rejection(call())).toMatchObject({
       code: "ENGINE_UNAVAILABLE",
-      retry: "later",
+      retry: "change",
       outcome: "none",
     });
     expect(await world.record("n")).toBeUndefined();
@@ -140,7 +140,8 @@ scenario("LS19 an engine that refuses is no lock that is held [L115]", async (wo
       engine.fault = () => ({ kind });
       const error = await rejection(within(world.clock, 2_100, call()));
       const outcome = kind === "unknown-lost" ? "unknown" : "none";
-      expect(error).toMatchObject({ code: "ENGINE_UNAVAILABLE", retry: "later", outcome });
+      const retry = kind === "fail" ? "change" : "later";
+      expect(error).toMatchObject({ code: "ENGINE_UNAVAILABLE", retry, outcome });
     }
   }
   expect(told("refused")).toEqual([]);

@@ -1,4 +1,5 @@
 import { InvalidArgumentError as CommanderRefusal } from "commander";
+import { auditKinds } from "leasehold";
 import type { AuditKind, EpochMs, HistoryEntry, Space } from "leasehold";
 
 import { printable } from "../output/printable.ts";
@@ -9,20 +10,6 @@ import { actionOf, withSpace } from "./cli.ts";
 import { examplesText } from "./examples.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { choiceOption, durationForms, readDuration } from "./option-values.ts";
-
-const kinds = [
-  "granted",
-  "claimed",
-  "resumed",
-  "released",
-  "lost",
-  "reclaimed",
-  "withdrawn",
-  "cancelled",
-  "superseded",
-  "forced",
-  "raised",
-] as const satisfies readonly AuditKind[];
 
 /** Entries that a table holds at most; lines of JSON have no such bound. */
 const shownMax = 100_000;
@@ -61,7 +48,7 @@ export function addHistory(tree: CommandTree): void {
     )
     .argument("[NAME]", "the lock; without it all locks")
     .option("--since <when>", "from so long ago (24h) or from an instant (ISO 8601) on", sinceValue)
-    .addOption(choiceOption("--kind <kind>", "only entries of this kind", kinds))
+    .addOption(choiceOption("--kind <kind>", "only entries of this kind", auditKinds))
     .addHelpText("after", examplesText(examples))
     .action(actionOf<HistoryFlags>(tree, (call) => history(tree.cli, call)));
 }

@@ -1,3 +1,4 @@
+import { lockStates } from "leasehold";
 import type { LockState } from "leasehold";
 
 import { ownersText } from "../output/lock-text.ts";
@@ -10,16 +11,6 @@ import { examplesText } from "./examples.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { listLocks } from "./listing.ts";
 import { choiceOption, integerValue } from "./option-values.ts";
-
-const states = [
-  "free",
-  "lapsed",
-  "delayed",
-  "pending",
-  "claimed",
-  "held",
-  "shared",
-] as const satisfies readonly LockState[];
 
 const limitDefault = 1000;
 const limitMax = 1_000_000;
@@ -53,7 +44,7 @@ export function addLs(tree: CommandTree): void {
     .summary("list locks")
     .description("Lists locks by name. A lock that nobody uses is forgotten after a while.")
     .option("--prefix <text>", "only names that begin so")
-    .addOption(choiceOption("--state <state>", "only locks in this state", states))
+    .addOption(choiceOption("--state <state>", "only locks in this state", lockStates))
     .option("--limit <n>", "at most so many", integerValue(1, limitMax), limitDefault)
     .addHelpText("after", examplesText(examples))
     .action(actionOf<LsOptions>(tree, (call) => ls(tree.cli, call)));

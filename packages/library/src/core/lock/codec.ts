@@ -60,6 +60,22 @@ export function decodePresence(
   return record as unknown as PresenceRecord;
 }
 
+/** The agreed clock bound in ms; undefined while nobody has written it. */
+export function decodeClock(key: RecordKey, value: Json | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const record = checkedObject(key, value);
+  checkInteger(key, record["errorMs"], "errorMs", 0);
+  return record["errorMs"] as number;
+}
+
+/** Engine time at which the last sweep began; 0 while none did. */
+export function decodeSweepTurn(key: RecordKey, value: Json | undefined): number {
+  if (value === undefined) return 0;
+  const record = checkedObject(key, value);
+  checkInteger(key, record["at"], "at", 0);
+  return record["at"] as number;
+}
+
 export function decodeAudit(key: RecordKey, value: Json): AuditRecord {
   const record = checkedObject(key, value);
   checkInteger(key, record["at"], "at", 0);

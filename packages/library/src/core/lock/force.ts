@@ -14,6 +14,8 @@ export interface ForceCommand {
   readonly reason: string;
   /** Skip the lock-delay of what is ended, also of what was ended before. */
   readonly isWithoutDelay: boolean;
+  /** What an earlier attempt of this call may have ended: it counts as ended by this one (6.6). */
+  readonly earlier?: ForceResult["ended"] | undefined;
 }
 
 export interface ForceResult {
@@ -40,7 +42,17 @@ export function decideForce(
   for (const grant of targets) force(draft, grant, command);
   const needs = isWalkDue || draft.hasChanged ? walk(draft, false) : undefined;
   const ended = targets.map(({ token, owner }) => ({ token, owner }));
-  return needs ?? finish(draft, { ended });
+  const before = (command.earlier ?? []).filter((each) => wasForcedBefore(draft, each.token));
+  return needs ?? finish(draft, { ended: [...before, ...ended] });
+}
+
+/** Whether a grant that was to be forced is over, and nothing says that it ended otherwise. */
+function wasForcedBefore(draft: LockDraft, token: FencingToken): boolean {
+  if (draft.grants.some((grant) => grant.token === token && grant.forced === undefined)) {
+    return false;
+  }
+  const known = draft.ended.find((each) => each.token === token);
+  return known === undefined || known.how === "forced";
 }
 
 function force(draft: LockDraft, grant: Grant, command: ForceCommand): void {

@@ -3,7 +3,7 @@ import type { RecordKey } from "../key.ts";
 import { decodePresence } from "./codec.ts";
 import type { LockDraft } from "./draft.ts";
 import { presenceKey } from "./keys.ts";
-import { removeTicket, standingTickets } from "./queue.ts";
+import { removeTickets, standingTickets } from "./queue.ts";
 import type { Ticket } from "./record.ts";
 import { hasGivenUp, isPresent } from "./validity.ts";
 
@@ -25,7 +25,10 @@ export function purgeDead(draft: LockDraft): Needs | undefined {
   const unread = [...others].map(keyOf).filter((key) => !snapshot.has(key));
   if (unread.length > 0) return { needs: unread };
   const gone = new Set([...others].filter((presence) => !isAlive(presence)));
-  for (const found of standing) if (isDead(found.ticket)) removeTicket(draft, found);
+  removeTickets(
+    draft,
+    standing.filter(({ ticket }) => isDead(ticket)),
+  );
   return undefined;
 
   function keyOf(presence: string): RecordKey {

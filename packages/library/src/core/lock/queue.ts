@@ -106,6 +106,23 @@ export function removeTicket(draft: LockDraft, found: FoundTicket): void {
   countOut(draft, [found.ticket]);
 }
 
+/** Takes many found tickets out; every page is written once. */
+export function removeTickets(draft: LockDraft, found: readonly FoundTicket[]): void {
+  if (found.length === 0) return;
+  draft.hasChanged = true;
+  const gone = new Set(found.map(({ ticket }) => ticket.id));
+  const isLeft = (ticket: Ticket): boolean => !gone.has(ticket.id);
+  draft.queue = draft.queue.filter(isLeft);
+  const inPages = found.filter(({ page }) => page !== null);
+  for (const page of new Set(inPages.map((each) => each.page as number))) {
+    writePage(draft, page, readPage(draft, page).filter(isLeft));
+  }
+  countOut(
+    draft,
+    inPages.map(({ ticket }) => ticket),
+  );
+}
+
 /** Puts a changed ticket in the place of the found one. */
 export function replaceTicket(draft: LockDraft, found: FoundTicket, ticket: Ticket): void {
   draft.hasChanged = true;

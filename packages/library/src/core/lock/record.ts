@@ -131,18 +131,22 @@ export interface FloorRecord {
   readonly floor: FencingToken;
 }
 
-export type AuditKind =
-  | "granted"
-  | "claimed"
-  | "resumed"
-  | "released"
-  | "lost"
-  | "reclaimed"
-  | "withdrawn"
-  | "cancelled"
-  | "superseded"
-  | "forced"
-  | "raised";
+/** Every kind of entry in the history of a lock. */
+export const auditKinds = [
+  "granted",
+  "claimed",
+  "resumed",
+  "released",
+  "lost",
+  "reclaimed",
+  "withdrawn",
+  "cancelled",
+  "superseded",
+  "forced",
+  "raised",
+] as const;
+
+export type AuditKind = (typeof auditKinds)[number];
 
 export interface AuditEntry {
   readonly token: FencingToken;

@@ -39,8 +39,10 @@ export function decideRelease(
   return needs ?? finish(draft, isFreed && command.how === "released");
 }
 
-function wasFreedBefore(draft: LockDraft, { id, isRepeat }: ReleaseCommand): boolean {
-  if (isRepeat !== true) return false;
+type Freed = Pick<ReleaseCommand, "id" | "isRepeat">;
+
+function wasFreedBefore(draft: LockDraft, { id, isRepeat }: Freed): boolean {
+  if (isRepeat !== true || grantOf(draft, id) !== undefined) return false;
   const ended = draft.endedOf(id);
   return ended === undefined || ended.how === "released";
 }
@@ -49,13 +51,15 @@ export interface ReleaseClaimCommand {
   readonly scope: LockScope;
   readonly name: string;
   readonly owner: string;
+  /** The claim that an earlier attempt of this call may have freed (6.6). */
+  readonly earlier?: string | null | undefined;
 }
 
-/** Frees the claim of an owner id that nobody has resumed (L94). */
+/** Frees the claim of an owner id that nobody has resumed (L94); gives its id, null for none. */
 export function decideReleaseClaim(
   snapshot: Snapshot,
   command: ReleaseClaimCommand,
-): Decision<Outcome<boolean>> {
+): Decision<Outcome<string | null>> {
   const draft = LockDraft.open(snapshot, command.scope, command.name);
   if (!(draft instanceof LockDraft)) return draft;
   const isWalkDue = endOver(draft);
@@ -69,5 +73,8 @@ export function decideReleaseClaim(
     draft.endGrant(claim, isLive ? "released" : "reclaimed");
   }
   const needs = isWalkDue || draft.hasChanged ? walk(draft, false) : undefined;
-  return needs ?? finish(draft, isLive);
+  if (isLive) return needs ?? finish(draft, claim.id);
+  const { earlier = null } = command;
+  const isFreed = earlier !== null && wasFreedBefore(draft, { id: earlier, isRepeat: true });
+  return needs ?? finish(draft, isFreed ? earlier : null);
 }

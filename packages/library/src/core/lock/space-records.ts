@@ -1,6 +1,6 @@
 import type { Decision, Snapshot } from "../decision.ts";
-import { isJsonObject } from "../key.ts";
 import type { DurationMs, EpochMs } from "../scalars.ts";
+import { decodeClock } from "./codec.ts";
 import { clockKey, presenceKey } from "./keys.ts";
 import { presenceOf } from "./presence.ts";
 import type { LockScope } from "./scope.ts";
@@ -33,10 +33,8 @@ export interface ClockCommand {
 export function decideClock(snapshot: Snapshot, command: ClockCommand): Decision<DurationMs> {
   const key = clockKey(command.namespace);
   if (!snapshot.has(key)) return { needs: [key] };
-  const stored = snapshot.get(key);
-  if (stored !== undefined && isJsonObject(stored) && Number.isSafeInteger(stored["errorMs"])) {
-    return { writes: [], outcome: stored["errorMs"] as number };
-  }
+  const agreedMs = decodeClock(key, snapshot.get(key));
+  if (agreedMs !== undefined) return { writes: [], outcome: agreedMs };
   const { clockErrorMs, isReadOnly } = command;
   if (isReadOnly) return { writes: [], outcome: clockErrorMs };
   return { writes: [{ key, value: { v: 1, errorMs: clockErrorMs } }], outcome: clockErrorMs };

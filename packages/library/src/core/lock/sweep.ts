@@ -3,7 +3,7 @@ import type { RecordKey } from "../key.ts";
 import type { DurationMs, EpochMs, FencingToken, Json } from "../scalars.ts";
 import { auditRecordOf } from "./audit.ts";
 import { advance, endOver, walk } from "./advance.ts";
-import { decodeAudit, decodeFloor, decodeLock, decodePresence } from "./codec.ts";
+import { decodeAudit, decodeFloor, decodeLock, decodePresence, decodeSweepTurn } from "./codec.ts";
 import { LockDraft, type EndFacts, type Outcome } from "./draft.ts";
 import { floorKey, lockKey, sweepKey } from "./keys.ts";
 import type { AuditEntry, Grant, LockRecord } from "./record.ts";
@@ -117,8 +117,7 @@ export function decideSweepTurn(
 ): Decision<boolean> {
   const key = sweepKey(command.scope.namespace);
   if (!snapshot.has(key)) return { needs: [key] };
-  const stored = snapshot.get(key) as { readonly at?: unknown } | undefined;
-  const at = Number.isSafeInteger(stored?.at) ? (stored?.at as number) : 0;
+  const at = decodeSweepTurn(key, snapshot.get(key));
   const isDue = snapshot.now >= at + command.periodMs || at > snapshot.now + command.periodMs;
   if (!isDue) return { writes: [], outcome: false };
   const value: Json = { v: 1, at: snapshot.now, by: command.scope.presence };

@@ -33,7 +33,18 @@ export interface Denial {
   readonly now: EpochMs;
 }
 
-export type LockState = "free" | "lapsed" | "delayed" | "pending" | "claimed" | "held" | "shared";
+/** Every state of a lock, as it is derived from its record (section 5). */
+export const lockStates = [
+  "free",
+  "lapsed",
+  "delayed",
+  "pending",
+  "claimed",
+  "held",
+  "shared",
+] as const;
+
+export type LockState = (typeof lockStates)[number];
 
 /** A lock as it was at `now`; already past when it is read, hence never authoritative. */
 export interface LockStatus {
