@@ -205,6 +205,23 @@ export class TokenOverflowError extends LeaseholdError {
   }
 }
 
+/** A semaphore is in use with another limit than the one asked for (L105, L106). */
+export class LimitMismatchError extends LeaseholdError {
+  readonly lock: string;
+  readonly recorded: number;
+  readonly asked: number;
+
+  constructor(lock: string, recorded: number, asked: number) {
+    super(
+      { code: "LIMIT_MISMATCH", retry: "change", status: 409 },
+      `semaphore ${showName(lock)} has a limit of ${recorded}, not of ${asked}`,
+    );
+    this.lock = lock;
+    this.recorded = recorded;
+    this.asked = asked;
+  }
+}
+
 /** The store did not answer, or refused. `outcome` tells whether something may have been stored. */
 export class EngineUnavailableError extends LeaseholdError {
   readonly engine: string;

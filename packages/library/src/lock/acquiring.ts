@@ -1,4 +1,5 @@
-import { decideAcquire, type AcquireCommand, type AcquireResult } from "../core/lock/acquire.ts";
+import { decideAcquire, type AcquireResult } from "../core/lock/acquire.ts";
+import { type AcquireCommand } from "../core/lock/acquire-command.ts";
 import { lockKey } from "../core/lock/keys.ts";
 import type { Denial } from "../core/lock/views.ts";
 import type { MonotonicMs } from "../core/scalars.ts";

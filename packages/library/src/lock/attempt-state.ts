@@ -1,5 +1,5 @@
 import type { AcquireResult } from "../core/lock/acquire.ts";
-import type { GrantFacts } from "../core/lock/draft.ts";
+import type { GrantFacts } from "../core/lock/facts.ts";
 import type { GiveUpResult, TicketAnswer } from "../core/lock/look.ts";
 import type { How } from "../core/lock/record.ts";
 import type { Denial } from "../core/lock/views.ts";
@@ -45,6 +45,7 @@ export type AttemptAction =
   | { readonly do: "grant"; readonly grant: GrantFacts }
   | { readonly do: "refuse"; readonly denial: Denial; readonly isTimeout: boolean }
   | { readonly do: "full"; readonly depth: number; readonly limit: number }
+  | { readonly do: "mismatch"; readonly recorded: number }
   | { readonly do: "fail"; readonly isCancelDue: boolean }
   | { readonly do: "cancel" };
 
@@ -88,6 +89,8 @@ export function onAsked(facts: AttemptFacts, result: AcquireResult): AttemptStep
       return settle(answered, { do: "refuse", denial: result.denial, isTimeout: false });
     case "full":
       return settle(answered, { do: "full", depth: result.depth, limit: result.limit });
+    case "mismatch":
+      return settle(answered, { do: "mismatch", recorded: result.recorded });
     case "gone":
       return askAnew(answered, result.how);
     case "unjudged":

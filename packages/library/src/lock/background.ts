@@ -1,3 +1,4 @@
+import type { LeftOver } from "../core/lock/outcome.ts";
 import { decideCancel } from "../core/lock/cancel.ts";
 import { lockKey } from "../core/lock/keys.ts";
 import { decideAdvance } from "../core/lock/sweep.ts";
@@ -52,7 +53,7 @@ export class Background {
    * Goes on with the tickets that a commit has left over; its own commit may leave some over again,
    * but settles at least one (L19, L131).
    */
-  advance(name: string): void {
+  advance({ name, from }: LeftOver): void {
     if (this.#advancing.has(name)) return;
     this.#advancing.add(name);
     const { scope, config, clock } = this.#context;
@@ -60,7 +61,7 @@ export class Background {
       const deadlineMs = clock.monotonicMs() + config.callTimeoutMs;
       const answered = this.#calls.plain(
         [lockKey(scope.namespace, name)],
-        (snapshot) => decideAdvance(snapshot, { scope, name }),
+        (snapshot) => decideAdvance(snapshot, { scope, name, from }),
         { deadlineMs, isBackground: true },
       );
       // What this commit leaves over is the next advance's.

@@ -1,5 +1,6 @@
 import type { Decision, Snapshot } from "../core/decision.ts";
-import type { EndFacts, GrantFacts, Outcome } from "../core/lock/draft.ts";
+import type { LeftOver, Outcome } from "../core/lock/outcome.ts";
+import type { EndFacts, GrantFacts } from "../core/lock/facts.ts";
 import type { RecordKey } from "../core/key.ts";
 import type { DurationMs, EpochMs, MonotonicMs } from "../core/scalars.ts";
 import type { Page, PageRequest } from "../engine/contract.ts";
@@ -26,7 +27,7 @@ export interface AnswerListener {
   /** A commit has made a grant for a ticket of this space. */
   receive(grant: GrantFacts, sentAtMs: MonotonicMs): void;
   /** A commit has left tickets over at the widening bound: they are to be settled at once (L19). */
-  leftOver(name: string): void;
+  leftOver(left: LeftOver): void;
   /** The host seems to have slept since the last answer (L60). */
   suspended(gapMs: DurationMs): void;
 }
@@ -170,9 +171,9 @@ export class EngineCalls {
     this.noteTime(outcome.now, sentAtMs);
     const { granted, reclaimed, withdrawn } = outcome.effects;
     for (const grant of granted) this.#listener.receive(grant, sentAtMs);
-    for (const end of reclaimed) this.#tellEnd("reclaimed", outcome.name, end);
-    for (const end of withdrawn) this.#tellEnd("withdrawn", outcome.name, end);
-    if (outcome.more) this.#listener.leftOver(outcome.name);
+    for (const end of reclaimed) this.#tellEnd("reclaimed", end);
+    for (const end of withdrawn) this.#tellEnd("withdrawn", end);
+    for (const left of outcome.leftOver) this.#listener.leftOver(left);
   }
 
   noteTime(engineMs: EpochMs, sentAtMs: MonotonicMs): void {
@@ -183,8 +184,8 @@ export class EngineCalls {
     if (stepMs !== 0) this.#context.events.emit("clockStep", { stepMs });
   }
 
-  #tellEnd(event: "reclaimed" | "withdrawn", name: string, end: EndFacts): void {
-    this.#context.events.emit(event, { name, token: end.token, owner: end.owner });
+  #tellEnd(event: "reclaimed" | "withdrawn", { name, token, owner }: EndFacts): void {
+    this.#context.events.emit(event, { name, token, owner });
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Duration } from "../core/duration.ts";
 import type { Snapshot } from "../core/decision.ts";
-import type { GrantFacts } from "../core/lock/draft.ts";
+import type { GrantFacts } from "../core/lock/facts.ts";
 import { lockKey } from "../core/lock/keys.ts";
 import type { Mode } from "../core/lock/record.ts";
 import { decideRelease, type ReleaseCommand } from "../core/lock/release.ts";

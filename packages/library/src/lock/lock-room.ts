@@ -1,6 +1,6 @@
 import { lockKey } from "../core/lock/keys.ts";
-import { decideLook, type LookResult } from "../core/lock/look.ts";
-import type { Outcome } from "../core/lock/draft.ts";
+import { decideLook, type LookResult, type TicketRef } from "../core/lock/look.ts";
+import type { Outcome } from "../core/lock/outcome.ts";
 import type { EpochMs, MonotonicMs } from "../core/scalars.ts";
 import type { QueuedTimer } from "../time/timer-queue.ts";
 import type { Answered, EngineCalls } from "./engine-calls.ts";
@@ -91,11 +91,11 @@ export class LockRoom {
   }
 
   /** The own tickets with the lowest numbers; waiters enter in the order of their tickets. */
-  #frontTickets(): readonly { readonly id: string; readonly number: number }[] {
-    const tickets: { id: string; number: number }[] = [];
-    for (const { id, number } of this.#waiters.values()) {
+  #frontTickets(): readonly TicketRef[] {
+    const tickets: TicketRef[] = [];
+    for (const { id, number, request } of this.#waiters.values()) {
       if (number === null) continue;
-      tickets.push({ id, number });
+      tickets.push({ id, number, mode: request.mode });
       if (tickets.length >= ticketsPerLook) break;
     }
     return tickets;

@@ -28,6 +28,9 @@ export interface LockRequest {
   readonly maxHoldMs: DurationMs | null;
   readonly signal: AbortSignal | undefined;
   readonly refused: ((denial: Denial) => void) | undefined;
+  /** Places asked for of a semaphore, and how many there are; 0 for a lock. */
+  readonly permits: number;
+  readonly limit: number;
 }
 
 /** Default of `wait` (section 3). */
@@ -82,6 +85,8 @@ export function parseRequest(
     maxHoldMs: parseMaxHold(options["maxHold"], leaseMs),
     signal: checkSignal(options["signal"]),
     refused: checkFunction("refused", options["refused"] as LockRequest["refused"]),
+    permits: 0,
+    limit: 0,
   };
 }
 

@@ -64,7 +64,7 @@ export class LockSpace implements Space {
     this.#context = context;
     this.#calls = new EngineCalls(context, {
       receive: (grant, sentAtMs) => this.#room.receive(grant, sentAtMs),
-      leftOver: (name) => this.#background.advance(name),
+      leftOver: (left) => this.#background.advance(left),
       suspended: (gapMs) => this.#keeper.suspended(gapMs),
     });
     this.#background = new Background(context, this.#calls);

@@ -1,5 +1,6 @@
-import { decideAcquire, type AcquireCommand } from "../core/lock/acquire.ts";
-import type { GrantFacts } from "../core/lock/draft.ts";
+import { decideAcquire } from "../core/lock/acquire.ts";
+import { type AcquireCommand } from "../core/lock/acquire-command.ts";
+import type { GrantFacts } from "../core/lock/facts.ts";
 import { lockKey } from "../core/lock/keys.ts";
 import { decideGiveUp, type TicketAnswer } from "../core/lock/look.ts";
 import { decideAdvance } from "../core/lock/sweep.ts";
@@ -7,6 +8,7 @@ import type { Denial } from "../core/lock/views.ts";
 import type { EpochMs, MonotonicMs } from "../core/scalars.ts";
 import {
   EngineUnavailableError,
+  LimitMismatchError,
   LockAbortedError,
   LockWaitTimeoutError,
   QueueFullError,
@@ -175,6 +177,9 @@ export class Waiter {
       case "full":
         this.#cancelIfStored();
         return this.#fail(new QueueFullError(name, action.depth, action.limit));
+      case "mismatch":
+        this.#cancelIfStored();
+        return this.#fail(new LimitMismatchError(name, action.recorded, this.request.limit));
       case "fail":
         if (action.isCancelDue) this.#cancelIfStored();
         return this.#fail(this.#lastFailure());
@@ -263,7 +268,8 @@ export class Waiter {
   #leave(): void {
     const { calls, context } = this.#host;
     const { name } = this.request;
-    const ticket = { id: this.id, number: this.facts.number as number };
+    const { mode } = this.request;
+    const ticket = { id: this.id, number: this.facts.number as number, mode };
     const command = { scope: context.scope, name, ticket };
     const keys = [lockKey(context.scope.namespace, name)];
     const deadlineMs = Math.max(context.clock.monotonicMs(), this.#waitEndMs) + finalMs;

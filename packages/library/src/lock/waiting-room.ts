@@ -1,4 +1,4 @@
-import type { GrantFacts } from "../core/lock/draft.ts";
+import type { GrantFacts } from "../core/lock/facts.ts";
 import { presenceKey } from "../core/lock/keys.ts";
 import type { EpochMs, MonotonicMs } from "../core/scalars.ts";
 import type { Background } from "./background.ts";

@@ -122,7 +122,9 @@ describe("acquire on a lapsed lock", () => {
     expect(world.try("B", "b1").kind).toBe(kind);
     if (kind === "granted") {
       expect(world.grants()).toBe("b1:2:held");
-      expect(world.effects?.reclaimed).toEqual([{ token: 1, owner: "A", kind: "lease" }]);
+      expect(world.effects?.reclaimed).toEqual([
+        { name: "a", token: 1, owner: "A", kind: "lease" },
+      ]);
       expect(world.audits()).toEqual(["1:reclaimed"]);
     }
   });
@@ -211,10 +213,7 @@ describe("modes", () => {
       pages: { first: 9, last: 9, depth: 3, exclusive: 1 },
       nextTicket: 700,
     });
-    world.settings = { wideningMax: 0 };
-    expect(world.try("C", "c1", { mode: "shared" })).toEqual({ kind: "unjudged" });
-    world.settings = { holdersMax: 1 };
-    world.withPresence("B");
+    world.settings = { wideningMax: 0, holdersMax: 1 };
     expect(world.try("C", "c1", { mode: "shared" })).toMatchObject({
       denial: { reason: "queued" },
     });
@@ -235,7 +234,7 @@ describe("limits", () => {
     world.settings = { queueMax: 2 };
     world.acquire("B", "b1");
     world.acquire("C", "c1");
-    expect(world.acquire("D", "d1")).toEqual({ kind: "full", depth: 2, limit: 2 });
+    expect(world.acquire("D", "d1")).toEqual({ kind: "full", name: "a", depth: 2, limit: 2 });
     expect(world.queue()).toBe("b1 c1");
   });
 

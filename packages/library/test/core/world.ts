@@ -1,16 +1,17 @@
-import { decideAcquire, type AcquireCommand } from "../../src/core/lock/acquire.ts";
+import { decideAcquire } from "../../src/core/lock/acquire.ts";
+import { type AcquireCommand } from "../../src/core/lock/acquire-command.ts";
 import type { AcquireResult } from "../../src/core/lock/acquire.ts";
 import { decideCancel, type CancelResult } from "../../src/core/lock/cancel.ts";
-import type { Effects, Outcome } from "../../src/core/lock/draft.ts";
+import type { Effects, Outcome } from "../../src/core/lock/outcome.ts";
 import { decideForce, type ForceCommand, type ForceResult } from "../../src/core/lock/force.ts";
 import { decideGiveUp, decideLook } from "../../src/core/lock/look.ts";
 import type { GiveUpResult, LookResult } from "../../src/core/lock/look.ts";
-import type { Grant, LockRecord, Ticket } from "../../src/core/lock/record.ts";
+import type { Grant, LockRecord, Mode, Ticket } from "../../src/core/lock/record.ts";
 import { decideRelease, decideReleaseClaim } from "../../src/core/lock/release.ts";
 import { decideRenew, type RenewCommand, type RenewResult } from "../../src/core/lock/renew.ts";
 import { decideResume } from "../../src/core/lock/resume.ts";
 import type { LockScope } from "../../src/core/lock/scope.ts";
-import type { GrantFacts } from "../../src/core/lock/draft.ts";
+import type { GrantFacts } from "../../src/core/lock/facts.ts";
 import type { Json } from "../../src/core/scalars.ts";
 import { TestStore } from "./store.ts";
 
@@ -152,14 +153,21 @@ export class World extends TestStore {
   }
 
   look(presence: string, ...tickets: readonly (readonly [string, number])[]): LookResult {
-    const named = tickets.map(([id, number]) => ({ id, number }));
+    const named = tickets.map(([id, number]) => ({ id, number, mode: this.#modeOf(id) }));
     const command = { scope: this.scope(presence), name: "a", tickets: named };
     return this.#take(this.apply((snapshot) => decideLook(snapshot, command)));
   }
 
   giveUp(presence: string, id: string, number: number): GiveUpResult {
-    const command = { scope: this.scope(presence), name: "a", ticket: { id, number } };
+    const ticket = { id, number, mode: this.#modeOf(id) };
+    const command = { scope: this.scope(presence), name: "a", ticket };
     return this.#take(this.apply((snapshot) => decideGiveUp(snapshot, command)));
+  }
+
+  /** What the waiter of a ticket knows of it. */
+  #modeOf(id: string): Mode {
+    const { queue, grants } = this.lock();
+    return [...queue, ...grants].find((each) => each.id === id)?.mode ?? "exclusive";
   }
 
   cancel(presence: string, id: string, number: number | null = null): CancelResult["ended"] {

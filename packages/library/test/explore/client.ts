@@ -1,6 +1,7 @@
 import type { AcquireResult } from "../../src/core/lock/acquire.ts";
 import type { CancelResult } from "../../src/core/lock/cancel.ts";
-import type { GrantFacts, Outcome } from "../../src/core/lock/draft.ts";
+import type { Outcome } from "../../src/core/lock/outcome.ts";
+import type { GrantFacts } from "../../src/core/lock/facts.ts";
 import type { GiveUpResult, LookResult } from "../../src/core/lock/look.ts";
 import type { RenewResult } from "../../src/core/lock/renew.ts";
 import type { AttemptStep } from "../../src/lock/attempt-state.ts";
@@ -176,6 +177,7 @@ export function take(client: Client, step: AttemptStep, about: About): Client {
       checkTimeout(attempt, action.isTimeout, about.sight.mono);
       return settled(next, facts.mayBeStored);
     case "full":
+    case "mismatch":
       return settled(next, facts.mayBeStored);
     case "fail":
       return settled(next, action.isCancelDue);

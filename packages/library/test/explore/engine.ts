@@ -5,7 +5,7 @@ import {
   type Snapshot,
   type Write,
 } from "../../src/core/decision.ts";
-import type { Effects, Outcome } from "../../src/core/lock/draft.ts";
+import type { Effects, Outcome } from "../../src/core/lock/outcome.ts";
 import type { Grant, LockRecord, PresenceRecord } from "../../src/core/lock/record.ts";
 import type { LockScope } from "../../src/core/lock/scope.ts";
 import type { Json } from "../../src/core/scalars.ts";
@@ -277,11 +277,11 @@ export function decideOf(
       return (snapshot) => machine.acquire.decideAcquire(snapshot, asked);
     }
     case "look": {
-      const tickets = [{ id: command.id, number: command.number }];
+      const tickets = [{ id: command.id, number: command.number, mode: sender.script.mode }];
       return (snapshot) => machine.look.decideLook(snapshot, { scope, name, tickets });
     }
     case "leave": {
-      const ticket = { id: command.id, number: command.number };
+      const ticket = { id: command.id, number: command.number, mode: sender.script.mode };
       return (snapshot) => machine.look.decideGiveUp(snapshot, { scope, name, ticket });
     }
     case "cancel": {

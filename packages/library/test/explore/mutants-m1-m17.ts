@@ -1,13 +1,14 @@
 import type { Mutant } from "./mutant.ts";
 
 const acquire = "core/lock/acquire.ts";
-const advance = "core/lock/advance.ts";
+const ending = "core/lock/ending.ts";
 const cancel = "core/lock/cancel.ts";
 const look = "core/lock/look.ts";
 const release = "core/lock/release.ts";
 const renew = "core/lock/renew.ts";
 const sweep = "core/lock/sweep.ts";
 const validity = "core/lock/validity.ts";
+const walk = "core/lock/walk.ts";
 
 export const earlierMutants: readonly Mutant[] = [
   {
@@ -24,7 +25,11 @@ export const earlierMutants: readonly Mutant[] = [
     killers: ["I7"],
     world: "1:",
     edits: [
-      [release, "const grant = grantOf(draft, command.id);", "const [grant] = draft.grants;"],
+      [
+        release,
+        "  const grant = grantOf(draft, command.id);\n  const isLive = grant !== undefined",
+        "  const [grant] = draft.grants;\n  const isLive = grant !== undefined",
+      ],
     ],
   },
   {
@@ -35,8 +40,8 @@ export const earlierMutants: readonly Mutant[] = [
     edits: [
       [
         renew,
-        "grant !== undefined && isLiveForHolder(grant, draft.now)\n      ?",
-        "grant !== undefined && grant.forced === undefined\n      ?",
+        "if (grant !== undefined && isLiveForHolder(grant, lock.now)) continue;",
+        "if (grant !== undefined && grant.forced === undefined) continue;",
       ],
     ],
   },
@@ -85,14 +90,14 @@ export const earlierMutants: readonly Mutant[] = [
     edits: [
       [
         acquire,
-        "  const needs = advance(draft, true);\n",
-        "  const needs = command.waitMs === 0 ? undefined : advance(draft, true);\n",
+        "  const needs = advanceFor(asking);\n",
+        "  const needs = command.waitMs === 0 ? undefined : advanceFor(asking);\n",
       ],
       [
         acquire,
-        "if (!isGrantable(draft, command.mode)) return",
-        "const isFree = draft.grants.every(({ expiresAt }) => draft.now >= expiresAt);\n" +
-          "  if (command.waitMs === 0 ? !isFree : !isGrantable(draft, command.mode)) return",
+        "if (!isFree) return",
+        "const isOver = first.grants.every(({ expiresAt }) => first.now >= expiresAt);\n" +
+          "  if (command.waitMs === 0 ? !isOver : !isFree) return",
       ],
     ],
   },
@@ -117,9 +122,9 @@ export const earlierMutants: readonly Mutant[] = [
     world: "2:",
     edits: [
       [
-        advance,
-        '  if (liveness === "dead") {\n    passOver(draft, head);\n    return "removed";',
-        '  if (liveness === "dead") {\n    return "stop";',
+        walk,
+        'if (liveness === "dead") return this.#passOver(found);',
+        'if (liveness === "dead") return "end";',
       ],
     ],
   },
@@ -142,7 +147,7 @@ export const earlierMutants: readonly Mutant[] = [
     killers: ["I19"],
     world: "2:",
     edits: [
-      [advance, '(grant) => grant.state === "pending" && now', "(grant) => grant.token < 0 && now"],
+      [ending, '(grant) => grant.state === "pending" && now', "(grant) => grant.token < 0 && now"],
     ],
   },
   {
@@ -155,6 +160,11 @@ export const earlierMutants: readonly Mutant[] = [
         "core/lock/own-grant.ts",
         "if (!isLiveForHolder(grant, draft.now)) {",
         "if (grant.forced !== undefined) {",
+      ],
+      [
+        "core/lock/own-grant.ts",
+        "grant !== undefined && isLiveForHolder(grant, decision.now)",
+        "grant !== undefined && grant.forced === undefined",
       ],
     ],
   },
@@ -171,7 +181,7 @@ export const earlierMutants: readonly Mutant[] = [
       ],
       [
         acquire,
-        "command.isRepeat ? findTicket(draft, command.id, null) : undefined;",
+        "command.isRepeat ? findTicket(first, command.id, null) : undefined;",
         "undefined;",
       ],
     ],
@@ -181,7 +191,7 @@ export const earlierMutants: readonly Mutant[] = [
     what: "abort of a granted attempt does not cancel it",
     killers: ["I19", "I24"],
     world: "2:",
-    edits: [[cancel, '    draft.endGrant(grant, "cancelled");\n', ""]],
+    edits: [[cancel, 'lock.endGrant(grant, "cancelled");', "lock.hasChanged = grant.token > 0;"]],
   },
   {
     id: "M16",
@@ -191,10 +201,10 @@ export const earlierMutants: readonly Mutant[] = [
     edits: [
       [
         cancel,
-        "if (draft.endedOf(id) === undefined) {",
-        "if (found !== undefined && draft.endedOf(id) === undefined) {",
+        "if (lock.endedOf(id) !== undefined) continue;",
+        "if (lock.endedOf(id) !== undefined || found === undefined) continue;",
       ],
-      [cancel, "  draft.hasChanged = true;\n", ""],
+      [cancel, "  for (const lock of locks) lock.hasChanged = true;\n", ""],
     ],
   },
   {
@@ -205,9 +215,9 @@ export const earlierMutants: readonly Mutant[] = [
     edits: [
       [
         look,
-        "  settleIfGranted(draft, id);\n  const needs = advance(draft, true);\n" +
+        "  const needs = walkLock(lock, waiters(lock, [ticket])) ?? walkAll(decision);\n" +
           "  if (needs !== undefined) return needs;\n",
-        "  settleIfGranted(draft, id);\n",
+        "",
       ],
     ],
   },

@@ -1,6 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 
-const advance = "core/lock/advance.ts";
+const ending = "core/lock/ending.ts";
 const attempt = "lock/attempt-state.ts";
 const cancel = "core/lock/cancel.ts";
 const lease = "lock/lease-state.ts";
@@ -9,6 +9,7 @@ const renew = "core/lock/renew.ts";
 const resume = "core/lock/resume.ts";
 const sweep = "core/lock/sweep.ts";
 const validity = "core/lock/validity.ts";
+const walk = "core/lock/walk.ts";
 
 export const laterMutants: readonly Mutant[] = [
   {
@@ -19,8 +20,8 @@ export const laterMutants: readonly Mutant[] = [
     edits: [
       [
         release,
-        "isWalkDue || draft.hasChanged ? walk(draft, false) : undefined;\n  const isFreed",
-        "undefined;\n  const isFreed",
+        "  const needs = walkAll(decision);\n  return needs ?? finish({",
+        "  return finish({",
       ],
     ],
   },
@@ -31,9 +32,9 @@ export const laterMutants: readonly Mutant[] = [
     world: "2: modes",
     edits: [
       [
-        advance,
-        '  draft.more ||= liveness === "beyond";\n  if (liveness === "beyond" ||',
-        '  if (liveness === "beyond" ||',
+        walk,
+        '      decision.leaveOver(name, ticket.number);\n      return "end";\n    }\n    decision.ex',
+        '      return "end";\n    }\n    decision.ex',
       ],
     ],
   },
@@ -86,7 +87,7 @@ export const laterMutants: readonly Mutant[] = [
     world: "5:",
     edits: [
       [
-        advance,
+        "core/lock/new-grant.ts",
         "    if (isBlocking(draft, grant)) continue;\n    if (grant.forced",
         '    if (isBlocking(draft, grant) || grant.kind !== "lease") continue;\n' +
           "    if (grant.forced",
@@ -107,7 +108,7 @@ export const laterMutants: readonly Mutant[] = [
     world: "1: a lock-delay",
     edits: [
       [
-        advance,
+        ending,
         "draft.replaceGrant(grant.id, { ...grant, expiresAt: now + grant.spanMs });",
         "draft.replaceGrant(grant.id, { ...grant, expiresAt: now });",
       ],
@@ -124,7 +125,8 @@ export const laterMutants: readonly Mutant[] = [
         "    this.ended = stored === undefined ? [] : [...stored.ended];\n",
         "    this.ended = stored === undefined ? [] : [...stored.ended];\n" +
           "    for (const { token, owner, kind, expiresAt } of this.grants) {\n" +
-          "      if (this.now >= expiresAt) this.#reclaimed.push({ token, owner, kind });\n    }\n",
+          "      const facts = { name, token, owner, kind };\n" +
+          '      if (this.now >= expiresAt) decision.tellEnded("reclaimed", facts);\n    }\n',
       ],
     ],
   },
@@ -146,7 +148,7 @@ export const laterMutants: readonly Mutant[] = [
     what: "a decision reads the process clock",
     killers: ["I30", "I31"],
     world: "1:",
-    edits: [["core/lock/draft.ts", "this.now = snapshot.now;", "this.now = Date.now();"]],
+    edits: [["core/lock/draft.ts", "this.now = decision.now;", "this.now = Date.now();"]],
   },
   {
     id: "M44",
@@ -196,7 +198,11 @@ export const laterMutants: readonly Mutant[] = [
     killers: ["I34"],
     world: "2:",
     edits: [
-      [cancel, '    if (grant.presence !== scope.presence) return "foreign";\n', ""],
+      [
+        cancel,
+        '  if (grants.some(({ grant }) => grant.presence !== scope.presence)) return "foreign";\n',
+        "",
+      ],
       [
         cancel,
         "  if (found !== undefined && found.ticket.presence !== scope.presence) " +

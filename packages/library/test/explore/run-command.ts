@@ -1,4 +1,4 @@
-import type { Outcome } from "../../src/core/lock/draft.ts";
+import type { Outcome } from "../../src/core/lock/outcome.ts";
 import { onFailure, onReply, type Failure, type Sight } from "./client.ts";
 import {
   commit,

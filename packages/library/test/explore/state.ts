@@ -1,5 +1,5 @@
 import type { Write } from "../../src/core/decision.ts";
-import type { GrantFacts } from "../../src/core/lock/draft.ts";
+import type { GrantFacts } from "../../src/core/lock/facts.ts";
 import type { LockRecord, Mode, PresenceRecord } from "../../src/core/lock/record.ts";
 import type { AttemptFacts } from "../../src/lock/attempt-state.ts";
 import type { LeaseFacts } from "../../src/lock/lease-state.ts";

@@ -1,9 +1,10 @@
 import { expect } from "vitest";
 
-import { decideAcquire, type AcquireCommand } from "../../src/core/lock/acquire.ts";
+import { decideAcquire } from "../../src/core/lock/acquire.ts";
+import { type AcquireCommand } from "../../src/core/lock/acquire-command.ts";
 import { lockKey } from "../../src/core/lock/keys.ts";
 import type { Decision, Snapshot } from "../../src/core/decision.ts";
-import type { Outcome } from "../../src/core/lock/draft.ts";
+import type { Outcome } from "../../src/core/lock/outcome.ts";
 import type { AcquireResult } from "../../src/core/lock/acquire.ts";
 import { scenario, track, within, type Client, type World } from "./world.ts";
 

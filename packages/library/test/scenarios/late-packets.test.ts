@@ -1,10 +1,11 @@
 import { expect } from "vitest";
 
 import { isNeeds, type Decision, type Snapshot } from "../../src/core/decision.ts";
-import { decideAcquire, type AcquireCommand } from "../../src/core/lock/acquire.ts";
+import { decideAcquire } from "../../src/core/lock/acquire.ts";
+import { type AcquireCommand } from "../../src/core/lock/acquire-command.ts";
 import type { AcquireResult } from "../../src/core/lock/acquire.ts";
 import { decideCancel } from "../../src/core/lock/cancel.ts";
-import type { Outcome } from "../../src/core/lock/draft.ts";
+import type { Outcome } from "../../src/core/lock/outcome.ts";
 import { lockKey } from "../../src/core/lock/keys.ts";
 import { rejection } from "./settling.ts";
 import { scenario, track, within, type Client } from "./world.ts";

@@ -1,176 +1,238 @@
 import type { Decision, Needs, Snapshot } from "../decision.ts";
-import type { DurationMs, EpochMs, Json } from "../scalars.ts";
-import { addNewGrant, advance, endOver } from "./advance.ts";
+import type { EpochMs } from "../scalars.ts";
+import type { AcquireCommand, AskedItem } from "./acquire-command.ts";
+import { endOver } from "./ending.ts";
+import { placesOf, type Place } from "./batch.ts";
+import { DecisionDraft } from "./draft.ts";
+import { type Outcome } from "./outcome.ts";
 import { denialOf, expectedEnd, isGrantable } from "./denial.ts";
-import { grantFacts, LockDraft, type GrantFacts, type Outcome } from "./draft.ts";
-import { keepOwnPresence } from "./presence.ts";
-import { grantOf, settleOwnGrant } from "./own-grant.ts";
+import type { LockDraft } from "./draft.ts";
+import { enqueueAll, takeOver } from "./enqueue.ts";
+import { batchFacts, type GrantFacts } from "./facts.ts";
+import { addNewGrant, wishOf } from "./new-grant.ts";
+import { grantOf, settleOwnGrants } from "./own-grant.ts";
 import { purgeDead } from "./purge.ts";
-import { enqueue, findTicket, replaceTicket } from "./queue.ts";
-import type { How, Mode, Ticket, TicketKind } from "./record.ts";
-import type { LockScope } from "./scope.ts";
+import { findTicket } from "./queue.ts";
+import type { How, Mode } from "./record.ts";
 import { finish } from "./settle.ts";
 import type { Denial } from "./views.ts";
-
-/** What is asked for by acquire, tryAcquire, claim and tryClaim. A claim is always exclusive. */
-export interface AcquireCommand {
-  readonly scope: LockScope;
-  readonly name: string;
-  /** The attempt id: becomes the ticket id and the lease id. */
-  readonly id: string;
-  readonly kind: TicketKind;
-  readonly mode: Mode;
-  readonly owner: string;
-  readonly note?: string | undefined;
-  readonly value?: Json | undefined;
-  readonly leaseMs: DurationMs;
-  readonly lockDelayMs: DurationMs;
-  /** How long the ticket may wait; `null` without limit, 0 never queues (L10, L11). */
-  readonly waitMs: DurationMs | null;
-  /** The attempt may have been stored before: it is looked for first (L15). */
-  readonly isRepeat: boolean;
-}
+import { newcomer, walkAll, walkLock } from "./walk.ts";
 
 export type AcquireResult =
   | { readonly kind: "granted"; readonly grant: GrantFacts }
   | QueuedResult
   | { readonly kind: "refused"; readonly denial: Denial }
-  | { readonly kind: "full"; readonly depth: number; readonly limit: number }
+  | { readonly kind: "full"; readonly name: string; readonly depth: number; readonly limit: number }
+  | { readonly kind: "mismatch"; readonly recorded: number }
   | { readonly kind: "gone"; readonly how: How | null }
   | { readonly kind: "unjudged" };
 
 export interface QueuedResult {
   readonly kind: "queued";
   readonly number: number;
+  /** The numbers of the ticket on the further locks of a batch. */
+  readonly also: readonly { readonly name: string; readonly number: number }[];
+  /** Of the lock that holds the request back. */
   readonly denial: Denial;
   /** When to look although nothing was heard: the end, for others, of what keeps it out. */
   readonly expectedEnd: EpochMs | null;
 }
 
-/** A ticket outlives its wait by this much, so that the final decision finds it (section 4). */
-export const giveUpGraceMs = 5_000;
-
-/** Grants at once, queues, or refuses (L8, L10, L11, L15, L16, L18, L34). */
+/** Grants at once, queues, or refuses (L8, L10, L11, L15, L16, L18, L34, L78). */
 export function decideAcquire(
   snapshot: Snapshot,
   command: AcquireCommand,
 ): Decision<Outcome<AcquireResult>> {
-  const draft = LockDraft.open(snapshot, command.scope, command.name);
-  if (!(draft instanceof LockDraft)) return draft;
-  const earlier = earlierOutcome(draft, command);
+  const decision = new DecisionDraft(snapshot, command.scope);
+  const items = itemsOf(command);
+  const locks = decision.open(items.map(({ name }) => name));
+  if ("needs" in locks) return locks;
+  const asking: Asking = { command, decision, items, locks, first: locks[0] as LockDraft };
+  const earlier = earlierOutcome(asking);
   if (earlier !== undefined) {
     if (isNeedsOf(earlier)) return earlier;
-    return advance(draft, false) ?? finish(draft, earlier);
+    for (const lock of locks) endOver(lock);
+    return walkAll(decision) ?? finish(asking, earlier);
   }
-  const stood = command.isRepeat ? findTicket(draft, command.id, null) : undefined;
-  const needs = advance(draft, true);
+  return decideNew(asking);
+}
+
+interface Asking {
+  readonly command: AcquireCommand;
+  readonly decision: DecisionDraft;
+  readonly items: readonly AskedItem[];
+  readonly locks: readonly LockDraft[];
+  readonly first: LockDraft;
+}
+
+function itemsOf(command: AcquireCommand): readonly AskedItem[] {
+  return command.also === undefined ? [command] : [command, ...command.also];
+}
+
+function decideNew(asking: Asking): Decision<Outcome<AcquireResult>> {
+  const { command, decision, items, locks, first } = asking;
+  const stood = command.isRepeat ? findTicket(first, command.id, null) : undefined;
+  const needs = advanceFor(asking);
   if (needs !== undefined) return needs;
-  const own = grantOf(draft, command.id);
-  if (own !== undefined) return finish(draft, { kind: "granted", grant: grantFacts(own) });
-  const repeated = stood === undefined ? undefined : findTicket(draft, command.id, null);
+  const own = grantsOf(asking);
+  if (own !== undefined) return finish(asking, { kind: "granted", grant: own });
+  const repeated = stood === undefined ? undefined : findTicket(first, command.id, null);
   // Its ticket was dead and has just been passed over: the attempt is never granted any more (L21).
   if (stood !== undefined && repeated === undefined) {
-    return finish(draft, { kind: "gone", how: null });
+    return finish(asking, { kind: "gone", how: null });
   }
-  if (draft.more) return finish(draft, { kind: "unjudged" });
+  if (decision.more) return finish(asking, { kind: "unjudged" });
   if (repeated !== undefined) {
     if (isNeedsOf(repeated)) return repeated;
-    draft.hasChanged = true;
-    return finish(draft, queued(draft, repeated.ticket, repeated.position));
+    const places = placesOf(first, repeated);
+    if (isNeedsOf(places)) return places;
+    for (const lock of locks) lock.hasChanged = true;
+    return finish(asking, queued(asking, places.list));
   }
-  if (!isGrantable(draft, command.mode)) return refuseOrEnqueue(draft, command);
+  const recorded = otherLimit(asking);
+  if (recorded !== undefined) return finish(asking, { kind: "mismatch", recorded });
+  const { permits } = command;
+  const isFree = locks.every((lock, index) =>
+    isGrantable(lock, { mode: (items[index] as AskedItem).mode, permits }),
+  );
+  if (!isFree) return refuseOrEnqueue(asking);
+  return finish(asking, { kind: "granted", grant: grantAll(asking) });
+}
+
+function advanceFor({ command, decision, items, locks }: Asking): Needs | undefined {
+  for (const lock of locks) endOver(lock);
+  const isOfSemaphore = command.permits !== undefined;
+  for (const [index, lock] of locks.entries()) {
+    const { mode } = items[index] as AskedItem;
+    const needs = walkLock(lock, newcomer(isOfSemaphore ? "exclusive" : mode));
+    if (needs !== undefined) return needs;
+  }
+  return walkAll(decision);
+}
+
+/** The limit on record, when it is another than the one asked for and is in use (L106). */
+function otherLimit({ command, first }: Asking): number | undefined {
+  if (command.limit === undefined) return undefined;
+  const { limit, grants, depth, now, scope } = first;
+  const isUsed = depth > 0 || grants.some(({ expiresAt }) => now < expiresAt + scope.clockErrorMs);
+  if (limit !== undefined && limit !== command.limit && isUsed) return limit;
+  first.limit = command.limit;
+  return undefined;
+}
+
+function grantAll({ command, items, locks }: Asking): GrantFacts {
   const { presence } = command.scope;
-  const request = { ...wishOf(command), state: "held", spanMs: command.leaseMs, presence } as const;
-  const grant = addNewGrant(draft, { ...request, size: 1 });
-  return finish(draft, { kind: "granted", grant: grantFacts(grant) });
+  const state = { state: "held", spanMs: command.leaseMs, presence, size: items.length } as const;
+  const wish = wishOf(command);
+  const parts = locks.map((lock, index) => {
+    const item = items[index] as AskedItem;
+    const mode = command.permits === undefined ? item.mode : "shared";
+    const sake = item.for === undefined ? {} : { for: item.for };
+    return { name: lock.name, grant: addNewGrant(lock, { ...wish, ...state, mode, ...sake }) };
+  });
+  return batchFacts(parts);
+}
+
+/** The facts of the grant, when the walk has just made it for this attempt. */
+function grantsOf({ command, locks }: Asking): GrantFacts | undefined {
+  const parts = locks.flatMap((lock) => {
+    const grant = grantOf(lock, command.id);
+    return grant === undefined ? [] : [{ name: lock.name, grant }];
+  });
+  return parts.length === locks.length ? batchFacts(parts) : undefined;
 }
 
 /**
  * The outcome that the same attempt had before, if any; a queued one is taken over first. What was
  * found is written even unchanged, so that an older packet of the attempt is refused (L128).
  */
-function earlierOutcome(
-  draft: LockDraft,
-  command: AcquireCommand,
-): AcquireResult | Needs | undefined {
+function earlierOutcome(asking: Asking): AcquireResult | Needs | undefined {
+  const { command, decision, locks, first } = asking;
   // A first request, too, may be older than the end of its attempt: it was overtaken (L16). Asked
   // before anything else ends, because that may push the entry out of the list.
-  const ended = draft.endedOf(command.id);
-  if (ended !== undefined) return { kind: "gone", how: ended.how };
+  const ended = endedOf(asking);
+  if (ended !== undefined) return ended;
   if (!command.isRepeat) return undefined;
-  endOver(draft);
-  const withdrawn = draft.endedOf(command.id);
-  if (withdrawn !== undefined) return { kind: "gone", how: withdrawn.how };
-  if (grantOf(draft, command.id) !== undefined) {
-    const grant = settleOwnGrant(draft, command.id);
-    if (grant !== undefined) return { kind: "granted", grant: grantFacts(grant) };
-    return { kind: "gone", how: draft.endedOf(command.id)?.how ?? null };
+  for (const lock of locks) endOver(lock);
+  const withdrawn = endedOf(asking);
+  if (withdrawn !== undefined) return withdrawn;
+  if (locks.some((lock) => grantOf(lock, command.id) !== undefined)) {
+    const grant = settleOwnGrants(decision, locks, command.id);
+    return grant === undefined
+      ? (endedOf(asking) ?? { kind: "gone", how: null })
+      : { kind: "granted", grant };
   }
-  const found = findTicket(draft, command.id, null);
+  const found = findTicket(first, command.id, null);
   if (found === undefined || isNeedsOf(found)) return found;
-  const { presence } = command.scope;
-  if (found.ticket.presence === presence) return undefined;
-  replaceTicket(draft, found, { ...found.ticket, presence });
-  return keepOwnPresence(draft);
+  if (found.ticket.presence === command.scope.presence) return undefined;
+  const places = placesOf(first, found);
+  return isNeedsOf(places) ? places : takeOver(places);
 }
 
-function refuseOrEnqueue(
-  draft: LockDraft,
-  command: AcquireCommand,
-): Decision<Outcome<AcquireResult>> {
-  const { mode, waitMs, scope } = command;
-  if (waitMs === 0) return finish(draft, { kind: "refused", denial: denialOf(draft, mode, null) });
-  const purged = draft.depth < scope.queueMax ? undefined : purgeDead(draft);
-  if (purged !== undefined) return purged;
-  if (draft.depth >= scope.queueMax) {
-    return finish(draft, { kind: "full", depth: draft.depth, limit: scope.queueMax });
+function endedOf({ command, locks }: Asking): AcquireResult | undefined {
+  for (const lock of locks) {
+    const ended = lock.endedOf(command.id);
+    if (ended !== undefined) return { kind: "gone", how: ended.how };
   }
-  const position = draft.depth;
-  const ticket = ticketOf(draft, command);
-  const needs = keepOwnPresence(draft) ?? enqueue(draft, ticket);
-  if (needs !== undefined) return needs;
-  return finish(draft, queued(draft, ticket, position));
+  return undefined;
 }
 
-function queued(draft: LockDraft, ticket: Ticket, position: number): QueuedResult {
+function refuseOrEnqueue(asking: Asking): Decision<Outcome<AcquireResult>> {
+  const { command, locks, items } = asking;
+  if (command.waitMs === 0) {
+    return finish(asking, { kind: "refused", denial: hold(asking, null).denial });
+  }
+  for (const lock of locks) {
+    const { queueMax } = command.scope;
+    const purged = lock.depth < queueMax ? undefined : purgeDead(lock);
+    if (purged !== undefined) return purged;
+    const { name, depth } = lock;
+    if (depth >= queueMax) return finish(asking, { kind: "full", name, depth, limit: queueMax });
+  }
+  const places = enqueueAll(command, locks, items);
+  return isNeedsOf(places) ? places : finish(asking, queued(asking, places));
+}
+
+function queued(asking: Asking, places: readonly Place[]): QueuedResult {
+  const [first, ...also] = places as readonly [Place, ...Place[]];
   return {
     kind: "queued",
-    number: ticket.number,
-    denial: denialOf(draft, ticket.mode, position),
-    expectedEnd: expectedEnd(draft, ticket.mode),
+    number: first.found.ticket.number,
+    also: also.map(({ lock, found }) => ({ name: lock.name, number: found.ticket.number })),
+    ...hold(asking, places),
   };
 }
 
-function ticketOf(draft: LockDraft, command: AcquireCommand): Ticket {
-  const giveUpAt = draft.now + (command.waitMs ?? Infinity) + giveUpGraceMs;
+/** What holds the request back: the first of its locks that does, in the order asked for. */
+function hold(
+  { command, items, locks }: Asking,
+  places: readonly Place[] | null,
+): Pick<QueuedResult, "denial" | "expectedEnd"> {
+  const { permits } = command;
+  const held = locks.findIndex((lock, index) => {
+    const place = places?.[index];
+    const asked = { mode: (items[index] as AskedItem).mode, permits };
+    return place === undefined ? !isGrantable(lock, asked) : isHeldBack(place, asked);
+  });
+  const index = Math.max(0, held);
+  const lock = locks[index] as LockDraft;
+  const item = items[index] as AskedItem;
+  const asked = { mode: item.mode, permits };
+  const denial = denialOf(lock, asked, places?.[index]?.found.position ?? null);
+  const name = item.for ?? item.name;
   return {
-    ...wishOf(command),
-    number: draft.nextTicket,
-    enqueuedAt: draft.now,
-    giveUpAt: Number.isSafeInteger(giveUpAt) ? giveUpAt : null,
-    presence: command.scope.presence,
-    size: 1,
+    denial: item.for === undefined ? denial : { ...denial, name, via: item.name },
+    expectedEnd: expectedEnd(lock, asked),
   };
 }
 
-type Wish = Pick<
-  Ticket,
-  "id" | "kind" | "mode" | "owner" | "actor" | "note" | "value" | "leaseMs" | "lockDelayMs"
->;
-
-function wishOf(command: AcquireCommand): Wish {
-  const { id, kind, mode, owner, note, value, leaseMs, lockDelayMs } = command;
-  return {
-    id,
-    kind,
-    mode,
-    owner,
-    actor: command.scope.actor,
-    ...(note === undefined ? {} : { note }),
-    ...(value === undefined ? {} : { value }),
-    leaseMs,
-    lockDelayMs,
-  };
+/** Whether a lock holds a ticket back that stands in its queue. */
+function isHeldBack({ lock, found }: Place, asked: { readonly mode: Mode }): boolean {
+  if (expectedEnd(lock, { ...found.ticket, mode: asked.mode }) !== null) return true;
+  if (asked.mode === "exclusive") return found.position > 0;
+  const before = lock.queue.slice(0, found.position);
+  const isInPages = found.page !== null && (lock.pages?.exclusive ?? 0) > 0;
+  return isInPages || before.some(({ mode, limited }) => mode === "exclusive" || limited === true);
 }
 
 function isNeedsOf(value: object): value is Needs {

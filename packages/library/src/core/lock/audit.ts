@@ -2,9 +2,10 @@ import type { Write } from "../decision.ts";
 import type { EpochMs, Json } from "../scalars.ts";
 import { auditKey } from "./keys.ts";
 import type { AuditEntry, AuditRecord } from "./record.ts";
+import type { Part } from "./scope.ts";
 
 interface AuditScene {
-  readonly scope: { readonly namespace: string };
+  readonly scope: { readonly namespace: string; readonly part?: Part };
   readonly name: string;
   readonly now: EpochMs;
 }
@@ -23,7 +24,7 @@ export function auditRecordOf(
     ...(also.length === 0 ? {} : { also }),
   };
   return {
-    key: auditKey(scene.scope.namespace, scene.name, first.token, first.kind),
+    key: auditKey(scene.scope, scene.name, first),
     value: record as unknown as Json,
   };
 }

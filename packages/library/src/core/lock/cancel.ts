@@ -1,10 +1,14 @@
 import type { Decision, Needs, Snapshot } from "../decision.ts";
-import { endOver, walk } from "./advance.ts";
-import { LockDraft, type Outcome } from "./draft.ts";
+import { endOver } from "./ending.ts";
+import { passOver, placesOf } from "./batch.ts";
+import { DecisionDraft } from "./draft.ts";
+import { type Outcome } from "./outcome.ts";
+import type { LockDraft } from "./draft.ts";
 import { grantOf } from "./own-grant.ts";
-import { findTicket, removeTicket } from "./queue.ts";
+import { findTicket, type FoundTicket } from "./queue.ts";
 import type { LockScope } from "./scope.ts";
 import { finish } from "./settle.ts";
+import { walkAll } from "./walk.ts";
 
 export interface CancelCommand {
   readonly scope: LockScope;
@@ -13,6 +17,8 @@ export interface CancelCommand {
   readonly id: string;
   /** Its ticket number; null when none was ever answered. */
   readonly number: number | null;
+  /** The further locks of a batch. */
+  readonly also?: readonly string[] | undefined;
 }
 
 export interface CancelResult {
@@ -28,31 +34,43 @@ export function decideCancel(
   snapshot: Snapshot,
   command: CancelCommand,
 ): Decision<Outcome<CancelResult>> {
-  const draft = LockDraft.open(snapshot, command.scope, command.name);
-  if (!(draft instanceof LockDraft)) return draft;
-  endOver(draft);
-  const ended = end(draft, command);
+  const { scope, name, also = [] } = command;
+  const decision = new DecisionDraft(snapshot, scope);
+  const locks = decision.open([name, ...also]);
+  if ("needs" in locks) return locks;
+  for (const lock of locks) endOver(lock);
+  const ended = end(locks, command);
   if (typeof ended !== "string") return ended;
-  draft.hasChanged = true;
-  return walk(draft, false) ?? finish(draft, { ended });
+  for (const lock of locks) lock.hasChanged = true;
+  return walkAll(decision) ?? finish({ decision }, { ended });
 }
 
-function end(draft: LockDraft, command: CancelCommand): CancelResult["ended"] | Needs {
+function end(locks: readonly LockDraft[], command: CancelCommand): CancelResult["ended"] | Needs {
   const { id, number, scope } = command;
-  const grant = grantOf(draft, id);
-  if (grant !== undefined) {
-    if (grant.presence !== scope.presence) return "foreign";
-    // A barred entry has ended when it was forced, and keeps its lock-delay (L57).
-    if (grant.forced !== undefined) return "nothing";
-    draft.endGrant(grant, "cancelled");
-    return "grant";
-  }
-  const found = findTicket(draft, id, number);
+  const [first] = locks as readonly [LockDraft, ...LockDraft[]];
+  const grants = locks.flatMap((lock) => {
+    const grant = grantOf(lock, id);
+    return grant === undefined ? [] : [{ lock, grant }];
+  });
+  if (grants.some(({ grant }) => grant.presence !== scope.presence)) return "foreign";
+  // A barred entry has ended when it was forced, and keeps its lock-delay (L57).
+  const standing = grants.filter(({ grant }) => grant.forced === undefined);
+  for (const { lock, grant } of standing) lock.endGrant(grant, "cancelled");
+  if (grants.length > 0) return standing.length > 0 ? "grant" : "nothing";
+  const found = findTicket(first, id, number);
   if (found !== undefined && "needs" in found) return found;
   if (found !== undefined && found.ticket.presence !== scope.presence) return "foreign";
-  if (found !== undefined) removeTicket(draft, found);
-  if (draft.endedOf(id) === undefined) {
-    draft.remember({ id, token: 0, how: "cancelled", at: draft.now });
+  const left = found === undefined ? undefined : leave(first, found);
+  if (left !== undefined) return left;
+  for (const lock of locks) {
+    if (lock.endedOf(id) !== undefined) continue;
+    lock.remember({ id, token: 0, how: "cancelled", at: lock.now });
   }
   return found === undefined ? "nothing" : "ticket";
+}
+
+/** Takes a found ticket out of all its queues (L133). */
+function leave(lock: LockDraft, found: FoundTicket): Needs | undefined {
+  const places = placesOf(lock, found);
+  return "needs" in places ? places : passOver(places);
 }

@@ -3,6 +3,7 @@ import { encodeKey, isJsonObject, type RecordKey } from "../key.ts";
 import type { Json } from "../scalars.ts";
 import type {
   AuditRecord,
+  BatchRecord,
   FloorRecord,
   Grant,
   LockRecord,
@@ -39,6 +40,17 @@ export function decodePage(key: RecordKey, value: Json | undefined): PageRecord 
   const record = checkedObject(key, value);
   if (!Array.isArray(record["tickets"])) throw corrupt(key, "tickets is not a list");
   return record as unknown as PageRecord;
+}
+
+/** The parts of a waiting batch; undefined when its record is gone. */
+export function decodeBatch(key: RecordKey, value: Json | undefined): BatchRecord | undefined {
+  if (value === undefined) return undefined;
+  const record = checkedObject(key, value);
+  const { items } = record;
+  if (!Array.isArray(items) || !items.every(isJsonObject)) {
+    throw corrupt(key, "items is not a list of objects");
+  }
+  return record as unknown as BatchRecord;
 }
 
 /** The floor; 0 while no record of it exists. */

@@ -1,29 +1,35 @@
 import type { EpochMs } from "../scalars.ts";
-import { blockersOf, isAtHolderLimit } from "./advance.ts";
+import { blockersOf, isAtHolderLimit } from "./blocking.ts";
 import type { LockDraft } from "./draft.ts";
-import type { Grant, Mode } from "./record.ts";
-import { blocksUntil, endForOthers } from "./validity.ts";
+import type { Grant } from "./record.ts";
+import { blocksUntil, endForOthers, type Asked } from "./validity.ts";
 import { holdersShownMax, type Denial, type HolderView } from "./views.ts";
 
-/** Whether a newcomer of this mode would pass an earlier ticket (L18, L134). Asked after a walk. */
-function isQueueAhead(draft: LockDraft, mode: Mode): boolean {
+/** Whether a newcomer would pass an earlier ticket (L18, L134). Asked after a walk. */
+function isQueueAhead(draft: LockDraft, { mode }: Asked): boolean {
   if (draft.depth === 0) return false;
   if (mode === "exclusive" || (draft.pages?.exclusive ?? 0) > 0) return true;
   return draft.queue.some((ticket) => ticket.mode === "exclusive" || ticket.limited === true);
 }
 
-/** Whether a newcomer of this mode is grantable on the lock as the walk left it (6.2). */
-export function isGrantable(draft: LockDraft, mode: Mode): boolean {
-  if (isQueueAhead(draft, mode) || isAtHolderLimit(draft)) return false;
-  return blockersOf(draft, mode).length === 0;
+/** Whether a newcomer is grantable on the lock as the walk left it (6.2). */
+export function isGrantable(draft: LockDraft, asked: Asked): boolean {
+  if (isQueueAhead(draft, asked) || isAtHolderLimit(draft)) return false;
+  return blockersOf(draft, asked).length === 0;
+}
+
+/** Whether nothing but the holder limit keeps a newcomer out (L134). */
+export function isOnlyLimited(draft: LockDraft, asked: Asked): boolean {
+  if (isQueueAhead(draft, asked) || !isAtHolderLimit(draft)) return false;
+  return blockersOf(draft, asked).length === 0;
 }
 
 /**
- * The denial of a request of this mode, `position` being its place in the queue or null. The ends
+ * The denial of a request, `position` being its place in the queue or null. The ends
  * that keep it out are what the decision relied on.
  */
-export function denialOf(draft: LockDraft, mode: Mode, position: number | null): Denial {
-  const blockers = blockersOf(draft, mode);
+export function denialOf(draft: LockDraft, asked: Asked, position: number | null): Denial {
+  const blockers = blockersOf(draft, asked);
   for (const grant of blockers) draft.relyOn(blocksUntil(grant, draft.scope.clockErrorMs));
   const shown = blockers.length > 0 ? blockers : draft.grants;
   return {
@@ -38,8 +44,10 @@ export function denialOf(draft: LockDraft, mode: Mode, position: number | null):
 }
 
 /** Instant at which the last grant that keeps such a request out is over for others. */
-export function expectedEnd(draft: LockDraft, mode: Mode): EpochMs | null {
-  const ends = blockersOf(draft, mode).map((grant) => blocksUntil(grant, draft.scope.clockErrorMs));
+export function expectedEnd(draft: LockDraft, asked: Asked): EpochMs | null {
+  const ends = blockersOf(draft, asked).map((grant) =>
+    blocksUntil(grant, draft.scope.clockErrorMs),
+  );
   return ends.length === 0 ? null : Math.max(...ends);
 }
 

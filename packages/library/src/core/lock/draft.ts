@@ -1,12 +1,17 @@
-import type { Decided, Decision, Needs, Snapshot, Write } from "../decision.ts";
+/**
+ * The working copies of one decision. They are two classes of one file because each knows the
+ * other: a decision opens locks, and what befalls a lock counts for its decision.
+ */
+
+import type { Needs, Snapshot, Write } from "../decision.ts";
 import type { RecordKey } from "../key.ts";
 import type { EpochMs, FencingToken, Json } from "../scalars.ts";
 import { TokenOverflowError } from "../../errors.ts";
 import { decodeFloor, decodeLock } from "./codec.ts";
-import { auditRecordOf } from "./audit.ts";
-import { floorKey, lockKey, queueKey } from "./keys.ts";
+import type { EndFacts, GrantFacts } from "./facts.ts";
+import { floorKey, lockKey } from "./keys.ts";
+import type { Effects, LeftOver } from "./outcome.ts";
 import {
-  endedKeptMs,
   endedMax,
   tokenMax,
   type AuditEntry,
@@ -14,76 +19,29 @@ import {
   type Ended,
   type Grant,
   type How,
-  type LockRecord,
+  type Mode,
   type Pages,
   type Ticket,
 } from "./record.ts";
 import type { LockScope } from "./scope.ts";
 
-/** What a waiter or holder of the deciding space must know of a grant that was made for it. */
-export interface GrantFacts {
-  readonly id: string;
-  readonly token: FencingToken;
-  readonly kind: Grant["kind"];
-  readonly mode: Grant["mode"];
-  readonly owner: string;
-  readonly leaseMs: number;
-  readonly expiresAt: EpochMs;
-  readonly grantedAt: EpochMs;
-}
-
-/** What a commit did beside answering its command; counted by the process that committed (L113). */
-export interface Effects {
-  /** Grants made, held at once, for tickets of the deciding space. */
-  readonly granted: readonly GrantFacts[];
-  readonly reclaimed: readonly EndFacts[];
-  readonly withdrawn: readonly EndFacts[];
-}
-
-export interface EndFacts {
-  readonly token: FencingToken;
-  readonly owner: string;
-  readonly kind: Grant["kind"];
-}
-
-/** The answer to a command, and what its commit did beside it. */
-export interface Outcome<Result> {
-  readonly now: EpochMs;
-  readonly name: string;
-  readonly result: Result;
-  readonly effects: Effects;
-  /** The widening bound was reached: run an advance at once, and the command again if unjudged. */
-  readonly more: boolean;
-}
-
-// Shared by the many drafts that need none; they are replaced, never changed.
+// Shared by the many decisions that need none; they are replaced, never changed.
 const noPresences: ReadonlySet<string> = new Set();
-const noPages: ReadonlyMap<number, readonly Ticket[]> = new Map();
 const noEffects: Effects = Object.freeze({ granted: [], reclaimed: [], withdrawn: [] });
+const nothingLeft: readonly LeftOver[] = Object.freeze([]);
 
 /**
- * The working copy of one lock inside one decision.
+ * The working copy of everything that one decision touches: its locks, and what they share.
  *
  * It is made from the snapshot, changed by the steps of the decision, and turned into writes once
  * at the end; nothing of the snapshot is mutated, and no draft outlives its decision.
  */
-export class LockDraft {
+export class DecisionDraft {
   readonly snapshot: Snapshot;
   readonly scope: LockScope;
-  readonly name: string;
-  readonly key: RecordKey;
   readonly now: EpochMs;
-  /** Whether no record is stored; then every write relies on the floor, too (L63). */
-  readonly isAbsent: boolean;
-  counter: FencingToken;
-  nextTicket: number;
-  grants: Grant[];
-  queue: Ticket[];
-  pages: Pages | undefined;
-  ended: Ended[];
-  hasChanged = false;
-  /** The widening bound was reached before the walk had come to its end. */
-  more = false;
+  /** The locks of the decision in the order in which they were opened. */
+  readonly locks: LockDraft[] = [];
   validUntil: EpochMs | undefined;
   /** Records read beyond those of the command; at most `scope.wideningMax`. */
   widened = 0;
@@ -91,42 +49,176 @@ export class LockDraft {
   presencesRead: ReadonlySet<string> = noPresences;
   /** Whether the deciding space's own presence has been seen to. */
   keepsPresence = false;
-  /** The changed pages of the queue. */
-  pageWrites: ReadonlyMap<number, readonly Ticket[]> = noPages;
-  readonly #stored: LockRecord | undefined;
-  readonly #writes: Write[] = [];
-  readonly #hints: RecordKey[] = [];
-  readonly #audits: AuditEntry[] = [];
-  #granted: GrantFacts[] = [];
-  #reclaimed: EndFacts[] = [];
-  #withdrawn: EndFacts[] = [];
+  /** Tickets that the walks have looked at; there is always room for the first one (L131). */
+  examined = 0;
+  leftOver: readonly LeftOver[] = nothingLeft;
+  /** Examined tickets of batches that another lock holds back, by id, and that lock. */
+  heldBack: Map<string, string> | undefined;
+  effects: Effects = noEffects;
+  /** Writes of records that are no lock's own: presences and batches. */
+  readonly writes: Write[] = [];
+  hints: readonly RecordKey[] | undefined;
+  #byName: Map<string, LockDraft> | undefined;
 
-  private constructor(snapshot: Snapshot, scope: LockScope, name: string, floor: number) {
+  constructor(snapshot: Snapshot, scope: LockScope) {
     this.snapshot = snapshot;
     this.scope = scope;
-    this.name = name;
-    this.key = lockKey(scope.namespace, name);
     this.now = snapshot.now;
-    const value = snapshot.get(this.key);
-    const stored = value === undefined ? undefined : decodeLock(this.key, value);
-    this.#stored = stored;
+  }
+
+  /** Whether the widening bound was reached before the walk had come to its end. */
+  get more(): boolean {
+    return this.leftOver.length > 0;
+  }
+
+  get isAtBound(): boolean {
+    return this.widened >= this.scope.wideningMax;
+  }
+
+  /** The draft of a lock that this decision has opened before. */
+  opened(name: string): LockDraft | undefined {
+    if (this.#byName !== undefined) return this.#byName.get(name);
+    return this.locks.find((lock) => lock.name === name);
+  }
+
+  /**
+   * The drafts of several locks, in the order of their names; asks for all records that are missing
+   * at once, and for the floor as well when one of the locks has no record (L63).
+   */
+  open(names: readonly string[]): readonly LockDraft[] | Needs {
+    const { snapshot, scope } = this;
+    const keys = names.map((name) => lockKey(scope.namespace, name, scope.part));
+    const floor = floorKey(scope.namespace);
+    const isUnread = (key: RecordKey): boolean => !snapshot.has(key);
+    const isFloorMissing =
+      !snapshot.has(floor) &&
+      keys.some((key) => snapshot.has(key) && snapshot.get(key) === undefined);
+    if (isFloorMissing || keys.some(isUnread)) {
+      return { needs: isFloorMissing ? [...keys, floor] : keys };
+    }
+    return names.map((name, index) => this.#opened(name, keys[index] as RecordKey));
+  }
+
+  #opened(name: string, key: RecordKey): LockDraft {
+    const before = this.opened(name);
+    if (before !== undefined) return before;
+    const value = this.snapshot.get(key);
+    const floorAt = floorKey(this.scope.namespace);
+    const floor = value === undefined ? decodeFloor(floorAt, this.snapshot.get(floorAt)) : 0;
+    const lock = new LockDraft(this, { name, key, value, floor });
+    this.locks.push(lock);
+    if (this.locks.length > 8) this.#index(lock);
+    return lock;
+  }
+
+  /** Notes an end that this decision takes for not yet over. */
+  relyOn(end: EpochMs): void {
+    if (this.validUntil === undefined || end < this.validUntil) this.validUntil = end;
+  }
+
+  /** Notes where the advance of a lock is to go on. */
+  leaveOver(name: string, from: number): void {
+    if (this.leftOver.some((left) => left.name === name)) return;
+    this.leftOver = [...this.leftOver, { name, from }];
+  }
+
+  /** Tells the deciding space of a grant that is held for one of its tickets. */
+  tellGranted(facts: GrantFacts): void {
+    this.effects = { ...this.effects, granted: [...this.effects.granted, facts] };
+  }
+
+  tellEnded(how: "reclaimed" | "withdrawn", facts: EndFacts): void {
+    this.effects = { ...this.effects, [how]: [...this.effects[how], facts] };
+  }
+
+  /** Tells the watchers of a key of this commit, although the key is not written. */
+  hint(key: RecordKey): void {
+    this.hints = [...(this.hints ?? []), key];
+  }
+
+  write(key: RecordKey, value: Json | null): void {
+    this.writes.push({ key, value });
+  }
+
+  #index(lock: LockDraft): void {
+    this.#byName ??= new Map(this.locks.map((each) => [each.name, each]));
+    this.#byName.set(lock.name, lock);
+  }
+}
+
+/** The draft of the one lock of a decision; asks for its records where they are missing. */
+export function openLock(snapshot: Snapshot, scope: LockScope, name: string): LockDraft | Needs {
+  const opened = new DecisionDraft(snapshot, scope).open([name]);
+  return "needs" in opened ? opened : (opened[0] as LockDraft);
+}
+
+const noPages: ReadonlyMap<number, readonly Ticket[]> = new Map();
+
+/**
+ * Which waiting tickets an end on their lock may have made grantable: those that conflict with
+ * what has ended (L132). Everything conflicts with an exclusive end, exclusive tickets with a
+ * shared one.
+ */
+export type Stir = "none" | "exclusive" | "all";
+
+/** What a draft of a lock is made from: `value` is undefined for a lock without a record. */
+interface StoredLock {
+  readonly name: string;
+  readonly key: RecordKey;
+  readonly value: Json | undefined;
+  readonly floor: FencingToken;
+}
+
+/** The working copy of one lock inside one decision; see {@link DecisionDraft}. */
+export class LockDraft {
+  readonly decision: DecisionDraft;
+  readonly name: string;
+  readonly key: RecordKey;
+  readonly now: EpochMs;
+  /** Whether no record is stored; then every write relies on the floor, too (L63). */
+  readonly isAbsent: boolean;
+  counter: FencingToken;
+  nextTicket: number;
+  /** Permits in all, of a semaphore. */
+  limit: number | undefined;
+  grants: Grant[];
+  queue: Ticket[];
+  pages: Pages | undefined;
+  ended: Ended[];
+  hasChanged = false;
+  /** The tickets that the walk has to look at because of what has ended so far. */
+  stir: Stir = "none";
+  /** A grant has ended, so tickets that only the holder limit kept back may go (L134). */
+  hasFreedHolder = false;
+  /** Tickets that this decision has taken out of the queue. */
+  gone: Set<string> | undefined;
+  /** The changed pages of the queue. */
+  pageWrites: ReadonlyMap<number, readonly Ticket[]> = noPages;
+  /** Entries of the audit record of this commit (L112). */
+  audits: readonly AuditEntry[] | undefined;
+
+  constructor(decision: DecisionDraft, { name, key, value, floor }: StoredLock) {
+    this.decision = decision;
+    this.name = name;
+    this.key = key;
+    this.now = decision.now;
+    const stored = value === undefined ? undefined : decodeLock(key, value);
     this.isAbsent = stored === undefined;
     this.counter = stored?.counter ?? floor;
     this.nextTicket = stored?.nextTicket ?? 1;
+    this.limit = stored?.limit;
     this.grants = stored === undefined ? [] : [...stored.grants];
     this.queue = stored === undefined ? [] : [...stored.queue];
     this.pages = stored?.pages;
     this.ended = stored === undefined ? [] : [...stored.ended];
   }
 
-  /** The draft of a lock; asks for the floor as well when no record of the lock is stored. */
-  static open(snapshot: Snapshot, scope: LockScope, name: string): LockDraft | Needs {
-    const key = lockKey(scope.namespace, name);
-    if (!snapshot.has(key)) return { needs: [key] };
-    if (snapshot.get(key) !== undefined) return new LockDraft(snapshot, scope, name, 0);
-    const floor = floorKey(scope.namespace);
-    if (!snapshot.has(floor)) return { needs: [key, floor] };
-    return new LockDraft(snapshot, scope, name, decodeFloor(floor, snapshot.get(floor)));
+  get snapshot(): Snapshot {
+    return this.decision.snapshot;
+  }
+
+  get scope(): LockScope {
+    return this.decision.scope;
   }
 
   /** Number of waiting tickets, those in pages included. */
@@ -148,7 +240,13 @@ export class LockDraft {
 
   /** Notes an end that this decision takes for not yet over. */
   relyOn(end: EpochMs): void {
-    if (this.validUntil === undefined || end < this.validUntil) this.validUntil = end;
+    this.decision.relyOn(end);
+  }
+
+  /** Notes that something of this mode has ended or left the queue. */
+  stirBy(mode: Mode): void {
+    if (this.stir === "all") return;
+    this.stir = mode === "exclusive" || this.limit !== undefined ? "all" : "exclusive";
   }
 
   addGrant(grant: Grant): void {
@@ -163,13 +261,20 @@ export class LockDraft {
 
   /** Takes a grant out of the record, remembers how it ended, and counts and audits the end. */
   endGrant(grant: Grant, how: How, more: Pick<Ended, "by" | "reason"> = {}): void {
-    this.hasChanged = true;
-    this.grants = this.grants.filter((each) => each !== grant);
+    this.dropGrant(grant);
     this.remember({ id: grant.id, token: grant.token, how, at: this.now, ...more });
     this.audit(how, grant, more);
-    const facts: EndFacts = { token: grant.token, owner: grant.owner, kind: grant.kind };
-    if (how === "reclaimed") this.#reclaimed.push(facts);
-    if (how === "withdrawn") this.#withdrawn.push(facts);
+    if (how !== "reclaimed" && how !== "withdrawn") return;
+    const { token, owner, kind } = grant;
+    this.decision.tellEnded(how, { name: this.name, token, owner, kind });
+  }
+
+  /** Takes a grant out of the record. */
+  dropGrant(grant: Grant): void {
+    this.hasChanged = true;
+    this.grants = this.grants.filter((each) => each !== grant);
+    this.stirBy(grant.mode);
+    this.hasFreedHolder = true;
   }
 
   /** Adds an entry to the `ended` list, which keeps the newest {@link endedMax} (L16). */
@@ -191,7 +296,7 @@ export class LockDraft {
     if (audit === "off" || (audit === "exceptions" && isOrdinary(kind))) return;
     const { token, owner, actor, mode } = grant;
     const heldMs = Math.max(0, this.now - grant.grantedAt);
-    this.#audits.push({ token, kind, owner, actor, mode, heldMs, ...more });
+    this.#note({ token, kind, owner, actor, mode, heldMs, ...more });
   }
 
   /** Notes that the counter was raised without a grant (L64, L65). */
@@ -200,85 +305,12 @@ export class LockDraft {
     const { actor } = this.scope;
     const owner = `${actor.host}/${actor.pid}`;
     const why = reason === undefined ? {} : { by: actor, reason };
-    this.#audits.push({ token, kind: "raised", owner, actor, mode: "exclusive", ...why });
+    this.#note({ token, kind: "raised", owner, actor, mode: "exclusive", ...why });
   }
 
-  /** Tells the deciding space of a grant that is held for one of its tickets. */
-  tellGranted(grant: Grant): void {
-    this.#granted.push(grantFacts(grant));
+  #note(entry: AuditEntry): void {
+    this.audits = [...(this.audits ?? []), entry];
   }
-
-  /** Tells the watchers of a key of this commit, although the key is not written. */
-  hint(key: RecordKey): void {
-    this.#hints.push(key);
-  }
-
-  write(key: RecordKey, value: Json | null): void {
-    this.#writes.push({ key, value });
-  }
-
-  /**
-   * The decision made from this draft; asks for the key of its audit record, which it must read.
-   */
-  decide<Result>(result: Result): Decision<Outcome<Result>> {
-    const [first, ...also] = this.#audits;
-    const audit = first === undefined ? undefined : auditRecordOf(this, first, also);
-    if (audit !== undefined && !this.snapshot.has(audit.key)) return { needs: [audit.key] };
-    if (audit !== undefined) this.#writes.push(audit);
-    if (this.hasChanged) this.#writes.push({ key: this.key, value: this.#record() });
-    for (const [page, tickets] of this.pageWrites)
-      this.#writes.push(this.#pageWrite(page, tickets));
-    const outcome: Outcome<Result> = {
-      now: this.now,
-      name: this.name,
-      result,
-      effects: this.#effects(),
-      more: this.more,
-    };
-    const decided: {
-      -readonly [Member in keyof Decided<Outcome<Result>>]: Decided<Outcome<Result>>[Member];
-    } = { writes: this.#writes, outcome };
-    if (this.validUntil !== undefined) decided.validUntil = this.validUntil;
-    if (this.#hints.length > 0) decided.hints = this.#hints;
-    return decided;
-  }
-
-  /** The write of a changed page of the queue; an empty page is deleted. */
-  #pageWrite(page: number, tickets: readonly Ticket[]): Write {
-    const key = queueKey(this.scope.namespace, this.name, page);
-    const value = tickets.length === 0 ? null : ({ v: 1, tickets } as unknown as Json);
-    return { key, value };
-  }
-
-  #effects(): Effects {
-    const parts = this.#granted.length + this.#reclaimed.length + this.#withdrawn.length;
-    if (parts === 0) return noEffects;
-    return { granted: this.#granted, reclaimed: this.#reclaimed, withdrawn: this.#withdrawn };
-  }
-
-  /** The record to store, member by member: this runs once in every decision that writes. */
-  #record(): Json {
-    const oldest = this.now - endedKeptMs;
-    const { limit } = this.#stored ?? {};
-    const isAnyOld = this.ended.some((entry) => entry.at <= oldest);
-    const record: { -readonly [Member in keyof LockRecord]: LockRecord[Member] } = {
-      v: 1,
-      counter: this.counter,
-      nextTicket: this.nextTicket,
-      grants: this.grants,
-      queue: this.queue,
-      ended: isAnyOld ? this.ended.filter((entry) => entry.at > oldest) : this.ended,
-      touchedAt: this.now,
-    };
-    if (this.pages !== undefined) record.pages = this.pages;
-    if (limit !== undefined) record.limit = limit;
-    return record as unknown as Json;
-  }
-}
-
-export function grantFacts(grant: Grant): GrantFacts {
-  const { id, token, kind, mode, owner, leaseMs, expiresAt, grantedAt } = grant;
-  return { id, token, kind, mode, owner, leaseMs, expiresAt, grantedAt };
 }
 
 function isOrdinary(kind: AuditKind): boolean {
@@ -286,6 +318,8 @@ function isOrdinary(kind: AuditKind): boolean {
     kind === "granted" ||
     kind === "claimed" ||
     kind === "resumed" ||
+    kind === "upgraded" ||
+    kind === "downgraded" ||
     kind === "released" ||
     kind === "cancelled"
   );

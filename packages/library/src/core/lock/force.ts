@@ -1,10 +1,13 @@
 import type { Decision, Snapshot } from "../decision.ts";
 import type { FencingToken } from "../scalars.ts";
-import { dropForced, endOver, walk } from "./advance.ts";
-import { LockDraft, type Outcome } from "./draft.ts";
+import { endOver } from "./ending.ts";
+import { openLock } from "./draft.ts";
+import { type Outcome } from "./outcome.ts";
+import { LockDraft } from "./draft.ts";
 import type { Grant } from "./record.ts";
 import type { LockScope } from "./scope.ts";
 import { finish } from "./settle.ts";
+import { walkAll } from "./walk.ts";
 
 export interface ForceCommand {
   readonly scope: LockScope;
@@ -31,16 +34,16 @@ export function decideForce(
   snapshot: Snapshot,
   command: ForceCommand,
 ): Decision<Outcome<ForceResult>> {
-  const draft = LockDraft.open(snapshot, command.scope, command.name);
+  const draft = openLock(snapshot, command.scope, command.name);
   if (!(draft instanceof LockDraft)) return draft;
-  const isWalkDue = endOver(draft);
+  endOver(draft);
   const targets = draft.grants.filter(
     ({ token, forced }) =>
       (command.token === null || token === command.token) &&
       (forced === undefined || command.isWithoutDelay),
   );
   for (const grant of targets) force(draft, grant, command);
-  const needs = isWalkDue || draft.hasChanged ? walk(draft, false) : undefined;
+  const needs = walkAll(draft.decision);
   const ended = targets.map(({ token, owner }) => ({ token, owner }));
   const before = (command.earlier ?? []).filter((each) => wasForcedBefore(draft, each.token));
   return needs ?? finish(draft, { ended: [...before, ...ended] });
@@ -57,7 +60,7 @@ function wasForcedBefore(draft: LockDraft, token: FencingToken): boolean {
 
 function force(draft: LockDraft, grant: Grant, command: ForceCommand): void {
   if (grant.forced !== undefined) {
-    dropForced(draft, grant);
+    draft.dropGrant(grant);
     return;
   }
   const by = command.scope.actor;

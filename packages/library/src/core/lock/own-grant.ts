@@ -1,4 +1,6 @@
+import type { DecisionDraft } from "./draft.ts";
 import type { LockDraft } from "./draft.ts";
+import { batchFacts, type GrantFacts } from "./facts.ts";
 import type { Grant } from "./record.ts";
 import { isLiveForHolder } from "./validity.ts";
 
@@ -46,4 +48,26 @@ export function settleOwnGrant(draft: LockDraft, id: string): Grant | undefined 
   };
   draft.replaceGrant(id, settled);
   return settled;
+}
+
+/**
+ * The same for a grant of several locks, all of which the decision has opened: it is confirmed
+ * whole or not at all, and what is left of a broken one is ended (I14).
+ */
+export function settleOwnGrants(
+  decision: DecisionDraft,
+  locks: readonly LockDraft[],
+  id: string,
+): GrantFacts | undefined {
+  const isWhole = locks.every((lock) => {
+    const grant = grantOf(lock, id);
+    return grant !== undefined && isLiveForHolder(grant, decision.now);
+  });
+  const parts = locks.flatMap((lock) => {
+    const grant = settleOwnGrant(lock, id);
+    return grant === undefined ? [] : [{ name: lock.name, grant, lock }];
+  });
+  if (isWhole) return batchFacts(parts);
+  for (const { lock, grant } of parts) lock.endGrant(grant, "cancelled");
+  return undefined;
 }

@@ -15,14 +15,14 @@ import { hasGivenUp, isPresent, wantsRenewal } from "./validity.ts";
 
 /** Writes the deciding space's own presence when it is absent or more than half used. */
 export function keepOwnPresence(draft: LockDraft): Needs | undefined {
-  if (draft.keepsPresence) return undefined;
-  const { scope, now } = draft;
+  const { scope, now, decision } = draft;
+  if (decision.keepsPresence) return undefined;
   const key = presenceKey(scope.namespace, scope.presence);
   if (!draft.snapshot.has(key)) return { needs: [key] };
-  draft.keepsPresence = true;
+  decision.keepsPresence = true;
   const stored = decodePresence(key, draft.snapshot.get(key));
   if (!wantsRenewal(stored, now, scope.clockErrorMs)) return undefined;
-  draft.write(key, presenceOf(scope, now));
+  decision.write(key, presenceOf(scope, now));
   return undefined;
 }
 
@@ -34,14 +34,15 @@ export function presenceOf(scope: LockScope, now: number): Json {
 
 /**
  * Whether a ticket is alive. Asks for its presence, and for those of the tickets behind it in
- * growing numbers, so that a run of dead tickets is found in few rounds and a live head costs one
+ * growing numbers, so that a run of dead tickets is found in few rounds and a live one costs one
  * read. The tickets of the deciding space count as present.
  */
 export function ticketLiveness(
   draft: LockDraft,
   ticket: Ticket,
+  ahead: readonly Ticket[],
 ): "live" | "dead" | "beyond" | Needs {
-  const { scope, now, snapshot } = draft;
+  const { scope, now, snapshot, decision } = draft;
   if (hasGivenUp(ticket, now)) return "dead";
   if (ticket.presence === scope.presence) {
     const needs = keepOwnPresence(draft);
@@ -50,11 +51,11 @@ export function ticketLiveness(
     return "live";
   }
   const key = presenceKey(scope.namespace, ticket.presence);
-  if (!draft.presencesRead.has(ticket.presence)) {
-    if (draft.widened >= scope.wideningMax) return "beyond";
-    if (!snapshot.has(key)) return { needs: nextPresences(draft, ticket) };
-    draft.presencesRead = new Set(draft.presencesRead).add(ticket.presence);
-    draft.widened += 1;
+  if (!decision.presencesRead.has(ticket.presence)) {
+    if (decision.isAtBound && decision.examined > 0) return "beyond";
+    if (!snapshot.has(key)) return { needs: nextPresences(draft, [ticket, ...ahead]) };
+    decision.presencesRead = new Set(decision.presencesRead).add(ticket.presence);
+    decision.widened += 1;
     rebasePresence(draft, key);
   }
   const stored = decodePresence(key, snapshot.get(key));
@@ -70,14 +71,15 @@ function rebasePresence(draft: LockDraft, key: RecordKey): void {
   if (stored === undefined) return;
   const { spanMs, aliveUntil } = stored;
   if (aliveUntil <= draft.now + spanMs + draft.scope.clockErrorMs) return;
-  draft.write(key, { ...stored, aliveUntil: draft.now + spanMs } as unknown as Json);
+  draft.decision.write(key, { ...stored, aliveUntil: draft.now + spanMs } as unknown as Json);
 }
 
-function nextPresences(draft: LockDraft, from: Ticket): readonly RecordKey[] {
-  const { scope, presencesRead } = draft;
-  const most = Math.min(Math.max(1, 7 * presencesRead.size), scope.wideningMax - draft.widened);
+function nextPresences(draft: LockDraft, tickets: readonly Ticket[]): readonly RecordKey[] {
+  const { scope, presencesRead, widened } = draft.decision;
+  const room = Math.max(1, scope.wideningMax - widened);
+  const most = Math.min(Math.max(1, 7 * presencesRead.size), room);
   const wanted = new Set<string>();
-  for (const { presence } of draft.queue.slice(draft.queue.indexOf(from))) {
+  for (const { presence } of tickets) {
     if (wanted.size >= most) break;
     if (presence !== scope.presence && !presencesRead.has(presence)) wanted.add(presence);
   }

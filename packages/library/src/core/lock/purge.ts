@@ -3,7 +3,8 @@ import type { RecordKey } from "../key.ts";
 import { decodePresence } from "./codec.ts";
 import type { LockDraft } from "./draft.ts";
 import { presenceKey } from "./keys.ts";
-import { removeTickets, standingTickets } from "./queue.ts";
+import { passOver, placesOf } from "./batch.ts";
+import { removeTickets, standingTickets, type FoundTicket } from "./queue.ts";
 import type { Ticket } from "./record.ts";
 import { hasGivenUp, isPresent } from "./validity.ts";
 
@@ -25,11 +26,15 @@ export function purgeDead(draft: LockDraft): Needs | undefined {
   const unread = [...others].map(keyOf).filter((key) => !snapshot.has(key));
   if (unread.length > 0) return { needs: unread };
   const gone = new Set([...others].filter((presence) => !isAlive(presence)));
+  const dead = standing.filter(({ ticket }) => isDead(ticket));
   removeTickets(
     draft,
-    standing.filter(({ ticket }) => isDead(ticket)),
+    dead.filter(({ ticket }) => ticket.size <= 1),
   );
-  return undefined;
+  return passOverBatches(
+    draft,
+    dead.filter(({ ticket }) => ticket.size > 1),
+  );
 
   function keyOf(presence: string): RecordKey {
     return presenceKey(scope.namespace, presence);
@@ -41,4 +46,16 @@ export function purgeDead(draft: LockDraft): Needs | undefined {
   function isDead(ticket: Ticket): boolean {
     return gone.has(ticket.presence) || hasGivenUp(ticket, draft.now);
   }
+}
+
+/** The batches among them leave all their queues (L133), as many as the widening bound allows. */
+function passOverBatches(draft: LockDraft, dead: readonly FoundTicket[]): Needs | undefined {
+  for (const found of dead) {
+    if (draft.decision.isAtBound) return undefined;
+    const places = placesOf(draft, found);
+    if ("needs" in places) return places;
+    const needs = passOver(places);
+    if (needs !== undefined) return needs;
+  }
+  return undefined;
 }

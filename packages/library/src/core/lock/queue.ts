@@ -14,7 +14,7 @@ import { pageTicketsMax, recordTicketsMin, type Ticket } from "./record.ts";
  * tickets the pages hold, and how many of those are exclusive, stands in the record.
  */
 
-function pageOf(ticketNumber: number): number {
+export function pageOf(ticketNumber: number): number {
   return Math.floor(ticketNumber / pageTicketsMax);
 }
 
@@ -97,6 +97,8 @@ export function mayStandInPages(draft: LockDraft, ticketNumber: number): boolean
 /** Takes a found ticket out of the queue; the page it stands in has been read to find it. */
 export function removeTicket(draft: LockDraft, found: FoundTicket): void {
   draft.hasChanged = true;
+  (draft.gone ??= new Set()).add(found.ticket.id);
+  draft.stirBy(found.ticket.mode);
   if (found.page === null) {
     draft.queue = draft.queue.filter((ticket) => ticket.id !== found.ticket.id);
     return;
@@ -111,6 +113,8 @@ export function removeTickets(draft: LockDraft, found: readonly FoundTicket[]): 
   if (found.length === 0) return;
   draft.hasChanged = true;
   const gone = new Set(found.map(({ ticket }) => ticket.id));
+  draft.gone = gone;
+  for (const { ticket } of found) draft.stirBy(ticket.mode);
   const isLeft = (ticket: Ticket): boolean => !gone.has(ticket.id);
   draft.queue = draft.queue.filter(isLeft);
   const inPages = found.filter(({ page }) => page !== null);
@@ -158,11 +162,12 @@ function startsPage(draft: LockDraft, page: number): boolean {
   return page > pageOf(last.number);
 }
 
-function pageKey(draft: LockDraft, page: number): RecordKey {
-  return queueKey(draft.scope.namespace, draft.name, page);
+export function pageKey(draft: LockDraft, page: number): RecordKey {
+  const { namespace, part } = draft.scope;
+  return queueKey(namespace, draft.name, page, part);
 }
 
-function readPage(draft: LockDraft, page: number): readonly Ticket[] {
+export function readPage(draft: LockDraft, page: number): readonly Ticket[] {
   const written = draft.pageWrites.get(page);
   if (written !== undefined) return written;
   const key = pageKey(draft, page);

@@ -101,6 +101,23 @@ export interface Ticket {
   readonly limited?: true;
 }
 
+/** The parts of a waiting batch; its ticket stands in the queue of each (L79). */
+export interface BatchRecord {
+  readonly v: 1;
+  readonly ticket: string;
+  readonly presence: string;
+  readonly items: readonly BatchItem[];
+}
+
+interface BatchItem {
+  readonly name: string;
+  /** Number of the ticket in the queue of this lock. */
+  readonly number: number;
+  readonly mode: Mode;
+  /** The name for whose sake the batch asks for this owning lock (L87). */
+  readonly for?: string;
+}
+
 export type How =
   | "released"
   | "lost"
@@ -136,6 +153,8 @@ export const auditKinds = [
   "granted",
   "claimed",
   "resumed",
+  "upgraded",
+  "downgraded",
   "released",
   "lost",
   "reclaimed",

@@ -1,12 +1,15 @@
 import type { Decision, Snapshot } from "../decision.ts";
 import type { DurationMs, EpochMs, FencingToken } from "../scalars.ts";
-import { endOver, walk } from "./advance.ts";
-import { LockDraft, type Outcome } from "./draft.ts";
+import { endOver } from "./ending.ts";
+import { DecisionDraft } from "./draft.ts";
+import { type Outcome } from "./outcome.ts";
+import type { LockDraft } from "./draft.ts";
 import { grantOf } from "./own-grant.ts";
 import type { Actor, Grant, How } from "./record.ts";
 import type { LockScope } from "./scope.ts";
 import { finish } from "./settle.ts";
 import { isLiveForHolder } from "./validity.ts";
+import { walkAll } from "./walk.ts";
 
 /**
  * A change of a lease's end. `set` is what a caller asks for by `renew`: it may shorten and becomes
@@ -17,6 +20,8 @@ export interface RenewCommand {
   readonly name: string;
   readonly id: string;
   readonly token: FencingToken;
+  /** Further locks of a batch, with their tokens: all are renewed, or the lease is lost (L82). */
+  readonly also?: readonly { readonly name: string; readonly token: FencingToken }[] | undefined;
   /** Rises with every change of this lease; a lower one than the stored changes nothing (L129). */
   readonly change: number;
   readonly how: "set" | "keep" | "extend";
@@ -24,9 +29,13 @@ export interface RenewCommand {
   readonly lengthMs: DurationMs | null;
 }
 
-export type RenewResult =
-  | { readonly kind: "renewed"; readonly expiresAt: EpochMs; readonly leaseMs: DurationMs }
-  | LostResult;
+export type RenewResult = RenewedResult | LostResult;
+
+export interface RenewedResult {
+  readonly kind: "renewed";
+  readonly expiresAt: EpochMs;
+  readonly leaseMs: DurationMs;
+}
 
 export interface LostResult {
   readonly kind: "lost";
@@ -47,19 +56,32 @@ export function decideRenew(
   snapshot: Snapshot,
   command: RenewCommand,
 ): Decision<Outcome<RenewResult>> {
-  const draft = LockDraft.open(snapshot, command.scope, command.name);
-  if (!(draft instanceof LockDraft)) return draft;
-  const isWalkDue = endOver(draft);
-  const grant = grantOf(draft, command.id);
-  const result =
-    grant !== undefined && isLiveForHolder(grant, draft.now)
-      ? renewed(draft, grant, command)
-      : lost(draft, grant, command);
-  const needs = isWalkDue ? walk(draft, false) : undefined;
-  return needs ?? finish(draft, result);
+  const { name, token, also = [] } = command;
+  const decision = new DecisionDraft(snapshot, command.scope);
+  const entries = [{ name, token }, ...also];
+  const locks = decision.open(entries.map((entry) => entry.name));
+  if ("needs" in locks) return locks;
+  for (const lock of locks) endOver(lock);
+  const result = renewAll(locks, entries, command);
+  return walkAll(decision) ?? finish({ decision }, result);
 }
 
-function renewed(draft: LockDraft, grant: Grant, command: RenewCommand): RenewResult {
+function renewAll(
+  locks: readonly LockDraft[],
+  entries: readonly { readonly token: FencingToken }[],
+  command: RenewCommand,
+): RenewResult {
+  for (const [index, lock] of locks.entries()) {
+    const grant = grantOf(lock, command.id);
+    if (grant !== undefined && isLiveForHolder(grant, lock.now)) continue;
+    return lost(lock, grant, command.id, (entries[index] as (typeof entries)[number]).token);
+  }
+  const parts = locks.map((lock) => renewed(lock, grantOf(lock, command.id) as Grant, command));
+  const first = parts[0] as RenewedResult;
+  return { ...first, expiresAt: Math.min(...parts.map(({ expiresAt }) => expiresAt)) };
+}
+
+function renewed(draft: LockDraft, grant: Grant, command: RenewCommand): RenewedResult {
   draft.relyOn(grant.expiresAt);
   if (command.change < grant.change) {
     return { kind: "renewed", expiresAt: grant.expiresAt, leaseMs: grant.leaseMs };
@@ -77,9 +99,15 @@ function renewed(draft: LockDraft, grant: Grant, command: RenewCommand): RenewRe
   return { kind: "renewed", expiresAt: moves ? end : grant.expiresAt, leaseMs };
 }
 
-function lost(draft: LockDraft, grant: Grant | undefined, command: RenewCommand): LostResult {
-  if (draft.counter < command.token) {
-    raiseCounter(draft, command.token);
+/** How the grant of a lease id is over, as far as the record tells. */
+export function lost(
+  draft: LockDraft,
+  grant: Grant | undefined,
+  id: string,
+  token: FencingToken,
+): LostResult {
+  if (draft.counter < token) {
+    raiseCounter(draft, token);
     return { kind: "lost", how: "missing", isRewind: true };
   }
   if (grant?.forced !== undefined) {
@@ -87,7 +115,7 @@ function lost(draft: LockDraft, grant: Grant | undefined, command: RenewCommand)
     return { kind: "lost", how: "forced", by, reason, isRewind: false };
   }
   if (grant !== undefined) return { kind: "lost", how: "expired", isRewind: false };
-  const ended = draft.endedOf(command.id);
+  const ended = draft.endedOf(id);
   if (ended === undefined) {
     return { kind: "lost", how: draft.isAbsent ? "missing" : null, isRewind: false };
   }

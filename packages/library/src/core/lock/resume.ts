@@ -1,11 +1,16 @@
 import type { Decision, Snapshot } from "../decision.ts";
-import { addNewGrant, advance, hasLiveWaiter, walk } from "./advance.ts";
-import { grantFacts, LockDraft, type GrantFacts, type Outcome } from "./draft.ts";
+import { advance } from "./advance.ts";
+import { openLock } from "./draft.ts";
+import { type Outcome } from "./outcome.ts";
+import { LockDraft } from "./draft.ts";
+import { grantFacts, type GrantFacts } from "./facts.ts";
+import { addNewGrant } from "./new-grant.ts";
 import { grantOf, settleOwnGrant } from "./own-grant.ts";
 import type { Grant } from "./record.ts";
 import type { LockScope } from "./scope.ts";
 import { finish } from "./settle.ts";
 import { isLiveForHolder } from "./validity.ts";
+import { hasLiveWaiter, newcomer, walkAll } from "./walk.ts";
 
 export interface ResumeCommand {
   readonly scope: LockScope;
@@ -28,16 +33,16 @@ export function decideResume(
   snapshot: Snapshot,
   command: ResumeCommand,
 ): Decision<Outcome<GrantFacts | null>> {
-  const draft = LockDraft.open(snapshot, command.scope, command.name);
+  const draft = openLock(snapshot, command.scope, command.name);
   if (!(draft instanceof LockDraft)) return draft;
   if (grantOf(draft, command.id) !== undefined) {
     const own = settleOwnGrant(draft, command.id);
-    const behind = own === undefined ? walk(draft, false) : undefined;
-    return behind ?? finish(draft, own === undefined ? null : grantFacts(own));
+    const behind = own === undefined ? walkAll(draft.decision) : undefined;
+    return behind ?? finish(draft, own === undefined ? null : grantFacts(draft.name, own));
   }
   // Asked before the advance, which may push the entry of an ended attempt out of the list (L16).
   const hasEnded = draft.endedOf(command.id) !== undefined;
-  const needs = advance(draft, true);
+  const needs = advance(draft, newcomer("exclusive"));
   if (needs !== undefined) return needs;
   const earlier = hasEnded ? undefined : claimOf(draft, command);
   if (earlier === undefined) return finish(draft, null);
@@ -57,7 +62,7 @@ export function decideResume(
     presence: scope.presence,
     spanMs: earlier.leaseMs,
   });
-  return finish(draft, grantFacts(resumed));
+  return finish(draft, grantFacts(draft.name, resumed));
 }
 
 function claimOf(draft: LockDraft, command: ResumeCommand): Grant | undefined {

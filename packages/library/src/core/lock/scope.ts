@@ -1,11 +1,16 @@
 import type { DurationMs } from "../scalars.ts";
 import type { Actor } from "./record.ts";
 
+/** A semaphore of a name has nothing to do with the lock of that name. */
+export type Part = "lock" | "semaphore";
+
 export type AuditLevel = "exceptions" | "all" | "off";
 
 /** What every decision of one space has in common; settled when the space is opened. */
 export interface LockScope {
   readonly namespace: string;
+  /** The family of records that names belong to; locks unless said otherwise. */
+  readonly part?: Part;
   /** The presence of the deciding space. */
   readonly presence: string;
   readonly actor: Actor;

@@ -2,15 +2,19 @@ import type { Decision, Snapshot, Write } from "../decision.ts";
 import type { RecordKey } from "../key.ts";
 import type { DurationMs, EpochMs, FencingToken, Json } from "../scalars.ts";
 import { auditRecordOf } from "./audit.ts";
-import { advance, endOver, walk } from "./advance.ts";
+import { endOver } from "./ending.ts";
 import { decodeAudit, decodeFloor, decodeLock, decodePresence, decodeSweepTurn } from "./codec.ts";
-import { LockDraft, type EndFacts, type Outcome } from "./draft.ts";
+import { openLock } from "./draft.ts";
+import { type Outcome } from "./outcome.ts";
+import { LockDraft } from "./draft.ts";
+import type { EndFacts } from "./facts.ts";
 import { floorKey, lockKey, sweepKey } from "./keys.ts";
 import type { AuditEntry, Grant, LockRecord } from "./record.ts";
 import { raiseCounter } from "./renew.ts";
 import type { LockScope } from "./scope.ts";
 import { finish } from "./settle.ts";
 import { blocksUntil } from "./validity.ts";
+import { walkAll, walkOn } from "./walk.ts";
 
 /** How long records are kept after their last use (docs/spec/locks.md section 3). */
 export interface Retention {
@@ -51,7 +55,7 @@ export interface SweepCommand {
 
 export interface SweepResult {
   readonly deleted: readonly string[];
-  readonly reclaimed: readonly (EndFacts & { readonly name: string })[];
+  readonly reclaimed: readonly EndFacts[];
 }
 
 /**
@@ -67,7 +71,7 @@ export function decideSweep(snapshot: Snapshot, command: SweepCommand): Decision
   if (needs.length > 0) return { needs: [...keys, floorAt] };
   const writes: Write[] = [];
   const deleted: string[] = [];
-  const reclaimed: (EndFacts & { readonly name: string })[] = [];
+  const reclaimed: EndFacts[] = [];
   let floor = decodeFloor(floorAt, snapshot.get(floorAt));
   for (const key of keys) {
     const value = snapshot.get(key);
@@ -100,14 +104,18 @@ function auditReclaimed(
   return first === undefined ? [] : [auditRecordOf(scene, first, also)];
 }
 
-/** Ends what is over on one lock and grants what has become grantable; for left-over queues. */
+/**
+ * Ends what is over on one lock and grants what has become grantable, from a ticket number on; for
+ * what the widening bound has left over (L131).
+ */
 export function decideAdvance(
   snapshot: Snapshot,
-  command: { readonly scope: LockScope; readonly name: string },
+  command: { readonly scope: LockScope; readonly name: string; readonly from?: number },
 ): Decision<Outcome<null>> {
-  const draft = LockDraft.open(snapshot, command.scope, command.name);
+  const draft = openLock(snapshot, command.scope, command.name);
   if (!(draft instanceof LockDraft)) return draft;
-  return advance(draft, true) ?? finish(draft, null);
+  endOver(draft);
+  return walkOn(draft, command.from ?? 0) ?? finish(draft, null);
 }
 
 /** Takes the turn to sweep, so that one process at a time does (section 3). */
@@ -164,12 +172,12 @@ export function decideRaiseCounter(
   snapshot: Snapshot,
   command: RaiseFloorCommand & { readonly name: string; readonly reason?: string },
 ): Decision<Outcome<number>> {
-  const draft = LockDraft.open(snapshot, command.scope, command.name);
+  const draft = openLock(snapshot, command.scope, command.name);
   if (!(draft instanceof LockDraft)) return draft;
-  const isWalkDue = endOver(draft);
+  endOver(draft);
   if (!draft.isAbsent && draft.counter < command.to) {
     raiseCounter(draft, command.to, command.reason);
   }
-  const needs = isWalkDue ? walk(draft, false) : undefined;
+  const needs = walkAll(draft.decision);
   return needs ?? finish(draft, draft.counter);
 }

@@ -26,6 +26,13 @@ export function conflicts(one: Mode, other: Mode): boolean {
   return one === "exclusive" || other === "exclusive";
 }
 
+/** A request as far as its lock is concerned, of a newcomer or of a ticket. */
+export interface Asked {
+  readonly mode: Mode;
+  readonly permits?: number | undefined;
+  readonly upgrades?: string | undefined;
+}
+
 /** Whether a ticket's own wait is over; its presence is judged by {@link isPresent}. */
 export function hasGivenUp(ticket: Ticket, now: EpochMs): boolean {
   return ticket.giveUpAt !== null && now >= ticket.giveUpAt;
