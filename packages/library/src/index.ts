@@ -32,6 +32,7 @@ export {
 export type { LossReason, Retry } from "./errors.ts";
 export type {
   AcquireOptions,
+  BatchOptions,
   Claim,
   ClaimOptions,
   CloseOptions,
@@ -45,12 +46,14 @@ export type {
   ListOptions,
   ListPage,
   LockEvent,
+  LockRequestItem,
   ResumeOptions,
   Space,
   SpaceEventName,
   SpaceEvents,
   SpaceOptions,
   SweepCounts,
+  TryBatchOptions,
   TryClaimOptions,
   TryOptions,
 } from "./lock/space-api.ts";

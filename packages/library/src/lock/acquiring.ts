@@ -1,10 +1,9 @@
 import { decideAcquire, type AcquireResult } from "../core/lock/acquire.ts";
-import { type AcquireCommand } from "../core/lock/acquire-command.ts";
-import { lockKey } from "../core/lock/keys.ts";
 import type { Denial } from "../core/lock/views.ts";
 import type { MonotonicMs } from "../core/scalars.ts";
 import {
   EngineUnavailableError,
+  LimitMismatchError,
   LockAbortedError,
   LockWaitTimeoutError,
   SpaceClosedError,
@@ -13,7 +12,8 @@ import { LeaseHandle } from "./lease-handle.ts";
 import type { LeaseKeeper } from "./lease-keeper.ts";
 import type { LockRequest } from "./request.ts";
 import type { Claim, Lease } from "./space-api.ts";
-import { isOverdue, Waiter, type Granted } from "./waiter.ts";
+import { isOverdue, LockWish } from "./lock-wish.ts";
+import { Waiter, type Granted } from "./waiter.ts";
 import type { WaitingRoom } from "./waiting-room.ts";
 
 /** The acquiring calls of a space: with and without waiting, for leases and for claims. */
@@ -62,7 +62,8 @@ export class Acquiring {
       this.#room.context.events.emit("refused", { name: request.name, denial: granted });
       throw new LockWaitTimeoutError(granted, this.#waitedMs(startMs));
     }
-    const granted = await new Waiter(this.#room, request, owner ?? this.#defaultOwner).promise;
+    const wish = this.#wish(request, owner);
+    const granted = await new Waiter(this.#room, wish, request).promise;
     this.#tellAcquired(request, granted);
     return granted;
   }
@@ -80,16 +81,16 @@ export class Acquiring {
     const { context, calls } = this.#room;
     const startMs = context.clock.monotonicMs();
     const deadlineMs = calls.deadlineMs();
-    const { namespace } = context.scope;
-    const keys = [lockKey(namespace, request.name)];
+    const wish = this.#wish(request, owner);
     // Bounded by the deadline: each turn ends dead tickets, or begins a new attempt.
     for (;;) {
-      const command = this.#command(request, owner);
+      const id = context.entropy.id();
+      const command = wish.command({ id, isRepeat: false, waitMs: 0 });
       let mayBeStored = false;
       try {
         // oxlint-disable-next-line no-await-in-loop -- each turn depends on the one before
         const { outcome, sentAtMs, wasUnknown } = await calls.untilAnswered(
-          keys,
+          wish.keys,
           (snapshot, isRepeat) => {
             mayBeStored ||= isRepeat;
             return decideAcquire(snapshot, { ...command, isRepeat });
@@ -100,11 +101,11 @@ export class Acquiring {
           mayBeStored = true;
           throw new SpaceClosedError();
         }
-        const verdict = this.#judge(outcome.result, sentAtMs, startMs);
+        const verdict = this.#judge(request, outcome.result, sentAtMs, startMs);
         // A lease that was over before it could be told is given back, and asked for anew (L49).
         const isUseless = verdict === undefined || isDenial(verdict);
         const isGivenBack = verdict === undefined && outcome.result.kind === "granted";
-        if (isGivenBack || (wasUnknown && isUseless)) this.#cancel(command);
+        if (isGivenBack || (wasUnknown && isUseless)) wish.cancel({ id, number: null });
         if (verdict !== undefined && isDenial(verdict)) return verdict;
         if (verdict !== undefined) {
           this.#tellAcquired(request, verdict);
@@ -112,7 +113,7 @@ export class Acquiring {
         }
       } catch (error) {
         const isUnknown = error instanceof EngineUnavailableError && error.outcome === "unknown";
-        if (mayBeStored || isUnknown) this.#cancel(command);
+        if (mayBeStored || isUnknown) wish.cancel({ id, number: null });
         throw error;
       }
     }
@@ -120,6 +121,7 @@ export class Acquiring {
 
   /** The verdict of one decision; undefined when it must be made anew. */
   #judge(
+    request: LockRequest,
     result: AcquireResult,
     sentAtMs: MonotonicMs,
     startMs: MonotonicMs,
@@ -128,30 +130,14 @@ export class Acquiring {
       if (isOverdue(this.#room.context, result.grant, sentAtMs)) return undefined;
       return { grant: result.grant, sentAtMs, waitedMs: this.#waitedMs(startMs) };
     }
+    if (result.kind === "mismatch") {
+      throw new LimitMismatchError(request.name, result.recorded, request.limit);
+    }
     return result.kind === "refused" ? result.denial : undefined;
   }
 
-  #command(request: LockRequest, owner: string | null): AcquireCommand {
-    const { scope, entropy } = this.#room.context;
-    const { name, kind, mode, note, leaseMs, lockDelayMs } = request;
-    return {
-      scope,
-      name,
-      id: entropy.id(),
-      kind,
-      mode,
-      owner: owner ?? this.#defaultOwner,
-      note,
-      leaseMs,
-      lockDelayMs,
-      waitMs: 0,
-      isRepeat: false,
-    };
-  }
-
-  #cancel(command: AcquireCommand): void {
-    const { name, id, leaseMs } = command;
-    this.#room.background.cancel({ name, id, number: null, leaseMs });
+  #wish(request: LockRequest, owner: string | null): LockWish {
+    return new LockWish(this.#room, request, owner ?? this.#defaultOwner);
   }
 
   #refuse(request: LockRequest, denial: Denial): null {
@@ -161,9 +147,7 @@ export class Acquiring {
   }
 
   #leaseOf(granted: Granted, request: LockRequest): LeaseHandle {
-    const { name, isRenewed, maxHoldMs } = request;
-    const terms = { name, isRenewed, maxHoldMs };
-    return new LeaseHandle(this.#keeper, granted.grant, granted.sentAtMs, terms);
+    return new LeaseHandle(this.#keeper, granted.grant, granted.sentAtMs, request);
   }
 
   #tellAcquired({ name }: LockRequest, { grant, waitedMs }: Granted): void {

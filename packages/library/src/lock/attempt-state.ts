@@ -1,8 +1,9 @@
-import type { AcquireResult } from "../core/lock/acquire.ts";
 import type { GrantFacts } from "../core/lock/facts.ts";
 import type { GiveUpResult, TicketAnswer } from "../core/lock/look.ts";
 import type { How } from "../core/lock/record.ts";
 import type { Denial } from "../core/lock/views.ts";
+import type { LeaseholdError } from "../errors.ts";
+import type { AskResult } from "./wish.ts";
 
 /**
  * One acquiring call: the pure half of a waiter.
@@ -46,6 +47,7 @@ export type AttemptAction =
   | { readonly do: "refuse"; readonly denial: Denial; readonly isTimeout: boolean }
   | { readonly do: "full"; readonly depth: number; readonly limit: number }
   | { readonly do: "mismatch"; readonly recorded: number }
+  | { readonly do: "fail-with"; readonly error: LeaseholdError }
   | { readonly do: "fail"; readonly isCancelDue: boolean }
   | { readonly do: "cancel" };
 
@@ -66,7 +68,7 @@ export const newAttempt: AttemptFacts = Object.freeze({
 });
 
 /** The answer to an acquire decision. */
-export function onAsked(facts: AttemptFacts, result: AcquireResult): AttemptStep {
+export function onAsked(facts: AttemptFacts, result: AskResult): AttemptStep {
   const answered: AttemptFacts = { ...facts, wasAnswered: true };
   if (facts.phase === "settled") {
     return lateAnswer(answered, result.kind === "granted" || result.kind === "queued");
@@ -91,6 +93,8 @@ export function onAsked(facts: AttemptFacts, result: AcquireResult): AttemptStep
       return settle(answered, { do: "full", depth: result.depth, limit: result.limit });
     case "mismatch":
       return settle(answered, { do: "mismatch", recorded: result.recorded });
+    case "failed":
+      return settle({ ...answered, mayBeStored: false }, { do: "fail-with", error: result.error });
     case "gone":
       return askAnew(answered, result.how);
     case "unjudged":

@@ -2,12 +2,15 @@ import type { LeftOver } from "../core/lock/outcome.ts";
 import { decideCancel } from "../core/lock/cancel.ts";
 import { lockKey } from "../core/lock/keys.ts";
 import { decideAdvance } from "../core/lock/sweep.ts";
+import type { LockScope } from "../core/lock/scope.ts";
 import type { DurationMs } from "../core/scalars.ts";
 import type { EngineCalls } from "./engine-calls.ts";
 import type { SpaceContext } from "./space-context.ts";
 
 export interface GivenUpAttempt {
-  readonly name: string;
+  readonly scope: LockScope;
+  /** All its locks; `number` is the one on the first. */
+  readonly names: readonly string[];
   readonly id: string;
   readonly number: number | null;
   readonly leaseMs: DurationMs;
@@ -36,16 +39,17 @@ export class Background {
   }
 
   cancel(attempt: GivenUpAttempt): void {
-    const { scope, config, clock } = this.#context;
-    const { name, id, number } = attempt;
+    const { config, clock } = this.#context;
+    const { scope, names, id, number } = attempt;
+    const [name = "", ...also] = names;
     const lastsMs = Math.max(attempt.leaseMs, config.presenceMs) + config.callTimeoutMs;
-    const command = { scope, name, id, number };
+    const command = { scope, name, also, id, number };
+    const keys = names.map((each) => lockKey(scope.namespace, each, scope.part));
     this.run(`cancelling an attempt on ${JSON.stringify(name)}`, async () => {
-      await this.#calls.untilAnswered(
-        [lockKey(scope.namespace, name)],
-        (snapshot) => decideCancel(snapshot, command),
-        { deadlineMs: clock.monotonicMs() + lastsMs, isBackground: true },
-      );
+      await this.#calls.untilAnswered(keys, (snapshot) => decideCancel(snapshot, command), {
+        deadlineMs: clock.monotonicMs() + lastsMs,
+        isBackground: true,
+      });
     });
   }
 
@@ -53,19 +57,21 @@ export class Background {
    * Goes on with the tickets that a commit has left over; its own commit may leave some over again,
    * but settles at least one (L19, L131).
    */
-  advance({ name, from }: LeftOver): void {
-    if (this.#advancing.has(name)) return;
-    this.#advancing.add(name);
-    const { scope, config, clock } = this.#context;
+  advance({ name, part, from }: LeftOver): void {
+    const address = `${part}/${name}`;
+    if (this.#advancing.has(address)) return;
+    this.#advancing.add(address);
+    const { config, clock, semaphoreScope } = this.#context;
+    const scope = part === "lock" ? this.#context.scope : semaphoreScope;
     this.run(`advancing ${JSON.stringify(name)}`, async () => {
       const deadlineMs = clock.monotonicMs() + config.callTimeoutMs;
       const answered = this.#calls.plain(
-        [lockKey(scope.namespace, name)],
+        [lockKey(scope.namespace, name, part)],
         (snapshot) => decideAdvance(snapshot, { scope, name, from }),
         { deadlineMs, isBackground: true },
       );
       // What this commit leaves over is the next advance's.
-      const { outcome, sentAtMs } = await answered.finally(() => this.#advancing.delete(name));
+      const { outcome, sentAtMs } = await answered.finally(() => this.#advancing.delete(address));
       this.#calls.settle(outcome, sentAtMs);
     });
   }

@@ -36,7 +36,7 @@ export class Claims {
     lifetime.assertWritable("resume");
     if (signal?.aborted === true) throw new LockAbortedError(name, signal.reason);
     const command = { scope, name, owner, id: entropy.id(), ifUnresumed };
-    return this.#background.hold(this.#resume(command, { name, isRenewed, maxHoldMs }));
+    return this.#background.hold(this.#resume(command, { isRenewed, maxHoldMs }));
   }
 
   async release(name: string, owner: string): Promise<boolean> {

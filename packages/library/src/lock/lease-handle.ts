@@ -1,13 +1,19 @@
 import type { Duration } from "../core/duration.ts";
 import type { Snapshot } from "../core/decision.ts";
-import type { GrantFacts } from "../core/lock/facts.ts";
+import type { GrantEntry, GrantFacts } from "../core/lock/facts.ts";
 import { lockKey } from "../core/lock/keys.ts";
 import type { Mode } from "../core/lock/record.ts";
 import { decideRelease, type ReleaseCommand } from "../core/lock/release.ts";
 import { decideRenew, type RenewCommand, type RenewResult } from "../core/lock/renew.ts";
-import { orderedNumber } from "../core/key.ts";
+import type { LockScope, Part } from "../core/lock/scope.ts";
+import { orderedNumber, type RecordKey } from "../core/key.ts";
 import type { DurationMs, EpochMs, MonotonicMs } from "../core/scalars.ts";
-import { EngineUnavailableError, LeaseLostError, LeaseUnverifiedError } from "../errors.ts";
+import {
+  EngineUnavailableError,
+  InvalidArgumentError,
+  LeaseLostError,
+  LeaseUnverifiedError,
+} from "../errors.ts";
 import type { QueuedTimer } from "../time/timer-queue.ts";
 import {
   changeCommitted,
@@ -30,7 +36,8 @@ import { parseLease } from "./request.ts";
 import type { Lease, LeaseState } from "./space-api.ts";
 
 export interface LeaseTerms {
-  readonly name: string;
+  /** The family of records that the names belong to; locks unless said otherwise. */
+  readonly part?: Part;
   readonly isRenewed: boolean;
   readonly maxHoldMs: DurationMs | null;
 }
@@ -43,8 +50,6 @@ type Change = Pick<RenewCommand, "how" | "lengthMs">;
  */
 export class LeaseHandle implements Lease, RenewedLease {
   readonly name: string;
-  readonly mode: Mode;
-  readonly token: number;
   readonly leaseId: string;
   readonly owner: string;
   readonly grantedAt: EpochMs;
@@ -53,6 +58,9 @@ export class LeaseHandle implements Lease, RenewedLease {
   /** Monotonic instant after which the lease is not renewed any more; `Infinity` without limit. */
   readonly maxHoldAtMs: MonotonicMs;
   readonly #host: LeaseHost;
+  readonly #scope: LockScope;
+  readonly #keys: readonly RecordKey[];
+  #entries: readonly GrantEntry[];
   #facts: LeaseFacts;
   #expiresAt: EpochMs;
   #timer: QueuedTimer | undefined;
@@ -67,10 +75,12 @@ export class LeaseHandle implements Lease, RenewedLease {
 
   constructor(host: LeaseHost, grant: GrantFacts, sentAtMs: MonotonicMs, terms: LeaseTerms) {
     const { clockErrorMs } = host.context.scope;
+    const { scope, semaphoreScope } = host.context;
     this.#host = host;
-    this.name = terms.name;
-    this.mode = grant.mode;
-    this.token = grant.token;
+    this.#scope = terms.part === "semaphore" ? semaphoreScope : scope;
+    this.#entries = grant.entries;
+    this.#keys = grant.entries.map(({ name }) => lockKey(scope.namespace, name, terms.part));
+    this.name = this.#first.name;
     this.leaseId = grant.id;
     this.owner = grant.owner;
     this.kind = grant.kind;
@@ -81,6 +91,36 @@ export class LeaseHandle implements Lease, RenewedLease {
     this.#facts = heldSince(sentAtMs, grant.leaseMs, clockErrorMs);
     this.#arm();
     host.keep(this);
+  }
+
+  get #first(): GrantEntry {
+    return this.#entries[0] as GrantEntry;
+  }
+
+  get namespace(): string {
+    return this.#scope.namespace;
+  }
+
+  get names(): readonly string[] {
+    return this.#entries.filter((entry) => entry.for === undefined).map(({ name }) => name);
+  }
+
+  get mode(): Mode {
+    return this.#first.mode;
+  }
+
+  get token(): number {
+    return this.#first.token;
+  }
+
+  get slots(): readonly number[] {
+    return this.#first.slots ?? [];
+  }
+
+  tokenOf(name: string): number {
+    const entry = this.#entries.find((each) => each.name === name);
+    if (entry !== undefined) return entry.token;
+    throw new InvalidArgumentError("name", name, "must be a lock of this lease");
   }
 
   get leaseMs(): number {
@@ -200,8 +240,8 @@ export class LeaseHandle implements Lease, RenewedLease {
   }
 
   toJSON(): Record<string, unknown> {
-    const { name, mode, token, fence, owner, leaseMs, expiresAt, grantedAt, state } = this;
-    return { name, mode, token, fence, owner, leaseMs, expiresAt, grantedAt, state };
+    const { name, names, mode, token, fence, owner, leaseMs, expiresAt, grantedAt, state } = this;
+    return { name, names, mode, token, fence, owner, leaseMs, expiresAt, grantedAt, state };
   }
 
   /** The host may have slept: nothing is vouched for until the engine answers (L60). */
@@ -254,8 +294,7 @@ export class LeaseHandle implements Lease, RenewedLease {
 
   async #send(change: Change, deadlineMs: MonotonicMs, isRepeated: boolean): Promise<void> {
     const { calls, context } = this.#host;
-    const { clock, scope } = context;
-    const keys = [lockKey(scope.namespace, this.name)];
+    const { clock } = context;
     let wasUnknown = false;
     // Bounded by the deadline: every repeat is a change of its own (L129).
     for (let attempt = 0; ; attempt += 1) {
@@ -263,9 +302,13 @@ export class LeaseHandle implements Lease, RenewedLease {
       const command = this.#nextChange(change);
       try {
         // oxlint-disable-next-line no-await-in-loop -- bounded by the deadline
-        const answered = await calls.once(keys, (snapshot) => decideRenew(snapshot, command), {
-          deadlineMs,
-        });
+        const answered = await calls.once(
+          this.#keys,
+          (snapshot) => decideRenew(snapshot, command),
+          {
+            deadlineMs,
+          },
+        );
         // oxlint-disable-next-line no-await-in-loop -- the end of the attempt
         return await this.#renewed(answered.outcome.result, answered.outcome.now);
       } catch (error) {
@@ -285,20 +328,23 @@ export class LeaseHandle implements Lease, RenewedLease {
   }
 
   #nextChange({ how, lengthMs }: Change): RenewCommand {
-    const { scope, clock } = this.#host.context;
-    const { clockErrorMs } = scope;
+    const { clock } = this.#host.context;
+    const { clockErrorMs } = this.#scope;
     const shortening = how === "set" && lengthMs !== null ? { lengthMs, clockErrorMs } : null;
     const change = this.#facts.nextChange;
     this.#facts = changeSent(this.#facts, clock.monotonicMs(), shortening);
     if (shortening !== null) this.#arm();
-    const { name, leaseId: id, token } = this;
-    return { scope, name, id, token, change, how, lengthMs };
+    const [first, ...also] = this.#entries as readonly [GrantEntry, ...GrantEntry[]];
+    const { name, token } = first;
+    const command = { scope: this.#scope, name, token, id: this.leaseId, change, how, lengthMs };
+    return also.length === 0 ? command : { ...command, also };
   }
 
   async #renewed(result: RenewResult, now: EpochMs): Promise<void> {
     const { context } = this.#host;
     if (result.kind === "lost") {
-      this.#isEnded = result.how !== "expired";
+      // One part of a batch is over; the engine may still hold the others (L82).
+      this.#isEnded = result.how !== "expired" && this.#entries.length === 1;
       if (result.isRewind) context.events.emit("rewind", { name: this.name, token: this.token });
       const loss = lossOf(result) ?? (await findEnd(this.#host, this.name, this.token));
       this.lose(loss);
@@ -325,16 +371,15 @@ export class LeaseHandle implements Lease, RenewedLease {
     const wasLost = this.#facts.phase === "lost";
     this.#facts = release(this.#facts);
     this.#stop();
-    const { scope } = context;
     const how = wasLost ? "lost" : "released";
-    const command: ReleaseCommand = { scope, name: this.name, id: this.leaseId, how };
+    const [name = "", ...also] = this.#entries.map((entry) => entry.name);
+    const command: ReleaseCommand = { scope: this.#scope, name, also, id: this.leaseId, how };
     const mayBeStored = this.#isReleaseUnknown;
     const decide = (snapshot: Snapshot, isRepeat: boolean): ReturnType<typeof decideRelease> =>
       decideRelease(snapshot, { ...command, isRepeat: mayBeStored || isRepeat });
-    const keys = [lockKey(scope.namespace, this.name)];
     const deadlineMs = calls.deadlineMs();
     const { outcome } = await calls
-      .untilAnswered(keys, decide, { deadlineMs })
+      .untilAnswered(this.#keys, decide, { deadlineMs })
       .catch((error: unknown) => {
         const isUnknown = error instanceof EngineUnavailableError && error.outcome === "unknown";
         this.#isReleaseUnknown ||= isUnknown;

@@ -1,6 +1,7 @@
 import { lockKey } from "../core/lock/keys.ts";
 import { decideLook, type LookResult, type TicketRef } from "../core/lock/look.ts";
 import type { Outcome } from "../core/lock/outcome.ts";
+import type { LockScope } from "../core/lock/scope.ts";
 import type { EpochMs, MonotonicMs } from "../core/scalars.ts";
 import type { QueuedTimer } from "../time/timer-queue.ts";
 import type { Answered, EngineCalls } from "./engine-calls.ts";
@@ -16,14 +17,23 @@ const afterEndMs = 5;
 const perRankMs = 20;
 const perRankMsMax = 500;
 
+/** What a room needs of the space's waiting room. */
+export interface RoomHost {
+  readonly context: SpaceContext;
+  readonly calls: EngineCalls;
+  move(waiter: Waiter, name: string): void;
+}
+
 /**
  * The waiters of one space on one lock: one look for all of them on a hint, at a known end, and
  * once a look period (L35, L36, L37). Looks are never concurrent; a hint during a look asks for
  * another.
  */
 export class LockRoom {
+  readonly #host: RoomHost;
   readonly #context: SpaceContext;
   readonly #calls: EngineCalls;
+  readonly #scope: LockScope;
   readonly #name: string;
   readonly #waiters: Map<string, Waiter> = new Map();
   #timer: QueuedTimer | undefined;
@@ -33,9 +43,11 @@ export class LockRoom {
   #isClosed = false;
   #failures = 0;
 
-  constructor(context: SpaceContext, calls: EngineCalls, name: string) {
-    this.#context = context;
-    this.#calls = calls;
+  constructor(host: RoomHost, scope: LockScope, name: string) {
+    this.#host = host;
+    this.#context = host.context;
+    this.#calls = host.calls;
+    this.#scope = scope;
     this.#name = name;
   }
 
@@ -50,6 +62,11 @@ export class LockRoom {
     this.#waiters.set(waiter.id, waiter);
     const position = waiter.facts.denial?.position ?? 0;
     this.#plan(news.expectedEnd, news.now, position);
+  }
+
+  /** Takes a waiter in without planning a look. */
+  take(waiter: Waiter): void {
+    this.#waiters.set(waiter.id, waiter);
   }
 
   leave(waiter: Waiter): void {
@@ -82,20 +99,21 @@ export class LockRoom {
   }
 
   #look(): Promise<Answered<Outcome<LookResult>>> {
-    const { scope, clock, config } = this.#context;
+    const { clock, config } = this.#context;
+    const scope = this.#scope;
     const tickets = this.#frontTickets();
     const command = { scope, name: this.#name, tickets };
     const deadlineMs = clock.monotonicMs() + config.callTimeoutMs;
-    const keys = [lockKey(scope.namespace, this.#name)];
+    const keys = [lockKey(scope.namespace, this.#name, scope.part)];
     return this.#calls.once(keys, (snapshot) => decideLook(snapshot, command), { deadlineMs });
   }
 
   /** The own tickets with the lowest numbers; waiters enter in the order of their tickets. */
   #frontTickets(): readonly TicketRef[] {
     const tickets: TicketRef[] = [];
-    for (const { id, number, request } of this.#waiters.values()) {
-      if (number === null) continue;
-      tickets.push({ id, number, mode: request.mode });
+    for (const { ticket } of this.#waiters.values()) {
+      if (ticket === null) continue;
+      tickets.push(ticket);
       if (tickets.length >= ticketsPerLook) break;
     }
     return tickets;
@@ -106,6 +124,10 @@ export class LockRoom {
     this.#failures = 0;
     for (const answer of outcome.result.answers) {
       this.#waiters.get(answer.id)?.answer(answer, sentAtMs);
+    }
+    for (const { id, name } of outcome.result.moved) {
+      const waiter = this.#waiters.get(id);
+      if (waiter !== undefined) this.#host.move(waiter, name);
     }
     if (this.#isClosed || this.#waiters.size === 0) return;
     const { denial, expectedEnd } = outcome.result;

@@ -1,7 +1,7 @@
 import { encodeKey, orderedNumber } from "../core/key.ts";
 import { decodeAudit } from "../core/lock/codec.ts";
 import type { LostResult } from "../core/lock/renew.ts";
-import type { Actor, AuditEntry } from "../core/lock/record.ts";
+import type { Actor, AuditEntry, AuditKind } from "../core/lock/record.ts";
 import type { LossReason } from "../errors.ts";
 import type { LeaseHost } from "./lease-host.ts";
 
@@ -55,8 +55,18 @@ export function showActor(actor: Actor): string {
   return `${actor.app === undefined ? "" : `${actor.app} at `}${actor.host}/${actor.pid}`;
 }
 
+const isNoEnd: ReadonlySet<AuditKind> = new Set([
+  "granted",
+  "claimed",
+  "resumed",
+  "upgraded",
+  "downgraded",
+  "raised",
+  "resized",
+]);
+
 function isEndOf(entry: AuditEntry, token: number): boolean {
-  return entry.token === token && !["granted", "claimed", "resumed", "raised"].includes(entry.kind);
+  return entry.token === token && !isNoEnd.has(entry.kind);
 }
 
 function reasonOf(how: string): LossReason {

@@ -37,6 +37,7 @@ export async function openSpace(parts: SpaceParts, options: SpaceOptions): Promi
   const config = parseSpaceOptions(options, engine.capabilities);
   const clockErrorMs = await agreeOnClock(parts, config);
   const events = new EventHub();
+  const scope = scopeOf(parts, config, clockErrorMs);
   const onLate = (latenessMs: DurationMs): void => {
     if (latenessMs >= stallMsMin) events.emit("stall", { latenessMs: Math.ceil(latenessMs) });
   };
@@ -47,7 +48,8 @@ export async function openSpace(parts: SpaceParts, options: SpaceOptions): Promi
     entropy: parts.entropy,
     timers: new TimerQueue(clock, { onError, onLate }),
     config,
-    scope: scopeOf(parts, config, clockErrorMs),
+    scope,
+    semaphoreScope: { ...scope, part: "semaphore" },
     events,
     contact: new EngineContact(clock, clockErrorMs),
     lifetime: new Lifetime(config.isReadOnly),

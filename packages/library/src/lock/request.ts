@@ -1,8 +1,10 @@
 import { parseDuration } from "../core/duration.ts";
-import type { Mode, TicketKind } from "../core/lock/record.ts";
+import type { AskedItem } from "../core/lock/acquire-command.ts";
+import type { TicketKind } from "../core/lock/record.ts";
+import type { Part } from "../core/lock/scope.ts";
 import type { Denial } from "../core/lock/views.ts";
 import { checkName, checkNote, checkOwner } from "../core/name.ts";
-import type { DurationMs } from "../core/scalars.ts";
+import type { DurationMs, Json } from "../core/scalars.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import {
   checkFunction,
@@ -11,13 +13,19 @@ import {
   checkSignal,
   orDefault,
 } from "./argument-checks.ts";
+import { itemsOf, parseRequests } from "./request-list.ts";
 import type { SpaceConfig } from "./space-config.ts";
 
 /** An acquiring call, checked and in milliseconds. */
 export interface LockRequest {
+  /** The first name that was asked for; errors and events tell it. */
   readonly name: string;
+  /** The locks asked for, owning locks last; each name once. */
+  readonly items: readonly [AskedItem, ...AskedItem[]];
+  /** The family of records that the names belong to. */
+  readonly part: Part;
   readonly kind: TicketKind;
-  readonly mode: Mode;
+  readonly value: Json | undefined;
   readonly owner: string | null;
   readonly note: string | undefined;
   readonly leaseMs: DurationMs;
@@ -38,22 +46,31 @@ const waitMsDefault = 30_000;
 const lockDelayMsMax = 60_000;
 
 interface CallShape {
-  readonly call: string;
   readonly kind: TicketKind;
   readonly isTry: boolean;
 }
 
-export type AcquiringCall = "acquire" | "tryAcquire" | "claim" | "tryClaim";
+export type AcquiringCall =
+  | "acquire"
+  | "tryAcquire"
+  | "acquireAll"
+  | "tryAcquireAll"
+  | "claim"
+  | "tryClaim";
 
 const shapes: Readonly<Record<AcquiringCall, CallShape>> = {
-  acquire: { call: "acquire", kind: "lease", isTry: false },
-  tryAcquire: { call: "tryAcquire", kind: "lease", isTry: true },
-  claim: { call: "claim", kind: "claim", isTry: false },
-  tryClaim: { call: "tryClaim", kind: "claim", isTry: true },
+  acquire: { kind: "lease", isTry: false },
+  tryAcquire: { kind: "lease", isTry: true },
+  acquireAll: { kind: "lease", isTry: false },
+  tryAcquireAll: { kind: "lease", isTry: true },
+  claim: { kind: "claim", isTry: false },
+  tryClaim: { kind: "claim", isTry: true },
 };
+const modes = ["exclusive", "shared"] as const;
 
 const common = ["lease", "note", "lockDelay", "signal"];
-const ofLease = ["mode", "owner", "renew", "maxHold"];
+const ofLease = ["owner", "renew", "maxHold"];
+const ofName = ["mode", "owners"];
 
 /** Checks the arguments of an acquiring call; nothing is sent before all have passed (L6). */
 export function parseRequest(
@@ -62,20 +79,54 @@ export function parseRequest(
   name: unknown,
   given: object,
 ): LockRequest {
-  const { kind, isTry } = shapes[call];
-  const isLease = kind === "lease";
-  const known = [...common, ...(isLease ? ofLease : []), isTry ? "refused" : "wait"];
+  const isLease = shapes[call].kind === "lease";
   const checkedName = checkName("name", name);
+  const options = checkOptions(call, given, isLease ? ofName : []);
+  const mode = checkOneOf("mode", orDefault(options["mode"], "exclusive"), modes);
+  const owners = isLease ? options["owners"] : [];
+  const items = itemsOf(config, [{ name: checkedName, mode, owners }]);
+  return { ...parseTerms(config, call, options), name: checkedName, items };
+}
+
+/** The same for a list of requests (L7). */
+export function parseBatch(
+  config: SpaceConfig,
+  call: "acquireAll" | "tryAcquireAll",
+  requests: unknown,
+  given: object,
+): LockRequest {
+  const items = itemsOf(config, parseRequests(requests));
+  const options = checkOptions(call, given, []);
+  return { ...parseTerms(config, call, options), name: items[0].name, items };
+}
+
+function checkOptions(
+  call: AcquiringCall,
+  given: object,
+  more: readonly string[],
+): Readonly<Record<string, unknown>> {
+  const { kind, isTry } = shapes[call];
+  const ofKind = kind === "lease" ? ofLease : [];
+  const known = [...common, ...ofKind, ...more, isTry ? "refused" : "wait"];
   checkKnown("options", given, known, call);
-  const options = given as Readonly<Record<string, unknown>>;
+  return given as Readonly<Record<string, unknown>>;
+}
+
+/** The options that all acquiring calls have in common. */
+function parseTerms(
+  config: SpaceConfig,
+  call: AcquiringCall,
+  options: Readonly<Record<string, unknown>>,
+): Omit<LockRequest, "name" | "items"> {
+  const { kind, isTry } = shapes[call];
   const leaseMs = parseLease(config, "lease", options["lease"], {
     kind,
     standardMs: config.leaseMs,
   });
   return {
-    name: checkedName,
+    part: "lock",
     kind,
-    mode: checkOneOf("mode", orDefault(options["mode"], "exclusive"), ["exclusive", "shared"]),
+    value: undefined,
     owner: options["owner"] === undefined ? null : checkOwner("owner", options["owner"]),
     note: options["note"] === undefined ? undefined : checkNote("note", options["note"], 0),
     leaseMs,

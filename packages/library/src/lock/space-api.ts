@@ -38,6 +38,10 @@ export interface SpaceOptions {
   readonly queueLimit?: number | undefined;
   /** Most grants of one lock; 1 to 1000. Default 1000, less where the engine says so. */
   readonly holderLimit?: number | undefined;
+  /** Most locks of one batch, owning locks included. Default 10 000, less where the engine says so. */
+  readonly batchLimit?: number | undefined;
+  /** The owning locks of a name, nearest first, for requests that give none (L84). */
+  readonly ownersOf?: ((name: string) => readonly string[]) | undefined;
   /** Which changes the history records. Default `"exceptions"`. */
   readonly audit?: AuditLevel | undefined;
   /**
@@ -74,7 +78,24 @@ export interface TryOptions {
   readonly signal?: AbortSignal | undefined;
   /** Told why, when the answer is null. */
   readonly refused?: ((denial: Denial) => void) | undefined;
+  /**
+   * The owning locks of the name, nearest first, at most 64: they are held shared as long as the
+   * name is held (L84). Default: what `ownersOf` of the space says.
+   */
+  readonly owners?: readonly string[] | undefined;
 }
+
+/** One lock of a batch. */
+export interface LockRequestItem {
+  readonly name: string;
+  /** Default `"exclusive"`. */
+  readonly mode?: Mode | undefined;
+  /** The owning locks of the name, nearest first; default: what `ownersOf` of the space says. */
+  readonly owners?: readonly string[] | undefined;
+}
+
+export type BatchOptions = Omit<AcquireOptions, "mode" | "owners">;
+export type TryBatchOptions = Omit<TryOptions, "mode" | "owners">;
 
 export interface AcquireOptions extends Omit<TryOptions, "refused"> {
   /** How long to wait: 0 never queues; `Infinity` waits for the signal. Default 30 s. */
@@ -127,10 +148,16 @@ export type LeaseState = "held" | "unverified" | "lost" | "released";
 
 /** A grant that its holder keeps; see docs/spec/locks.md section 4. */
 export interface Lease extends AsyncDisposable {
+  readonly namespace: string;
+  /** The lock, or the first that was asked for of several. */
   readonly name: string;
+  /** Every lock that was asked for, without its owning locks. */
+  readonly names: readonly string[];
   readonly mode: Mode;
   /** Place in the lock's history; send it along to fenced resources. */
   readonly token: number;
+  /** The token of one of its locks, owning locks included. */
+  tokenOf(name: string): number;
   /** The token as 16 digits, so that texts sort as the tokens do. */
   readonly fence: string;
   /** The credential of this lease. Keep it to yourself. */
@@ -287,6 +314,26 @@ export interface Space extends AsyncDisposable {
   acquire(name: string, options?: AcquireOptions): Promise<Lease>;
   /** Takes the lock if that passes nobody; null, never an error, when it is not to be had (L10). */
   tryAcquire(name: string, options?: TryOptions): Promise<Lease | null>;
+  /**
+   * Takes several locks at once, all or none, in one lease (L78, L79). The order of the requests
+   * has no effect, and a name that is repeated counts once (L80). Throws as `acquire` does, and
+   * `BATCH_TOO_LARGE`.
+   */
+  acquireAll(
+    requests: readonly (string | LockRequestItem)[],
+    options?: BatchOptions,
+  ): Promise<Lease>;
+  /** The same without waiting; null when not all can be had now. */
+  tryAcquireAll(
+    requests: readonly (string | LockRequestItem)[],
+    options?: TryBatchOptions,
+  ): Promise<Lease | null>;
+  /** Runs `work` under a lease of several locks. */
+  usingAll<Value>(
+    requests: readonly (string | LockRequestItem)[],
+    options: BatchOptions,
+    work: (lease: Lease, signal: AbortSignal) => Promise<Value> | Value,
+  ): Promise<Value>;
   /** Runs `work` under a lease and releases it when the work has settled (L52). */
   using<Value>(
     name: string,

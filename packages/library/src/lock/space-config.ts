@@ -6,7 +6,14 @@ import { checkName, checkOwner } from "../core/name.ts";
 import type { DurationMs } from "../core/scalars.ts";
 import type { Capabilities } from "../engine/contract.ts";
 import { InvalidArgumentError } from "../errors.ts";
-import { checkFlag, checkInteger, checkKnown, checkOneOf, orDefault } from "./argument-checks.ts";
+import {
+  checkFlag,
+  checkFunction,
+  checkInteger,
+  checkKnown,
+  checkOneOf,
+  orDefault,
+} from "./argument-checks.ts";
 import type { SpaceOptions } from "./space-api.ts";
 
 /** The options of a space, checked and in milliseconds. */
@@ -27,6 +34,9 @@ export interface SpaceConfig {
   readonly lookFarMs: DurationMs;
   readonly queueMax: number;
   readonly holdersMax: number;
+  /** Most locks of one batch, owning locks included. */
+  readonly batchMax: number;
+  readonly ownersOf: ((name: string) => readonly string[]) | undefined;
   readonly audit: AuditLevel;
   /** Null when this space never sweeps. */
   readonly sweepMs: DurationMs | null;
@@ -48,6 +58,8 @@ export const optionNames: readonly string[] = [
   "lookPeriod",
   "queueLimit",
   "holderLimit",
+  "batchLimit",
+  "ownersOf",
   "audit",
   "sweep",
   "retention",
@@ -84,6 +96,9 @@ const otherKeys = 28;
 const auditLevels = ["exceptions", "all", "off"] as const;
 const queueMax = 10_000;
 const holdersMax = 1_000;
+const batchStandard = 10_000;
+/** Records that a batch may need for each name: its lock, a page of its queue, its audit. */
+const keysPerName = 3;
 
 interface Range {
   readonly standard: DurationMs;
@@ -114,6 +129,8 @@ export function parseSpaceOptions(options: SpaceOptions, capabilities: Capabilit
     lookFarMs: options.lookPeriod === undefined ? lookFarFactor * lookMs : lookMs,
     queueMax: queueLimit(options, capabilities),
     holdersMax: holderLimit(options, capabilities),
+    batchMax: batchLimit(options, capabilities),
+    ownersOf: checkFunction("ownersOf", options.ownersOf),
     audit: checkOneOf("audit", orDefault(options.audit, "exceptions"), auditLevels),
     sweepMs: sweepPeriod(options),
     retention: {
@@ -146,6 +163,12 @@ function holderLimit(options: SpaceOptions, { recordBytesMax }: Capabilities): n
   const most = Math.max(1, Math.min(holdersMax, room));
   const asked = orDefault(options.holderLimit, most);
   return checkInteger("holderLimit", asked, { least: 1, most: holdersMax }, most);
+}
+
+function batchLimit(options: SpaceOptions, { keysPerCommitMax }: Capabilities): number {
+  const most = Math.max(1, Math.floor((keysPerCommitMax - otherKeys) / keysPerName));
+  const asked = orDefault(options.batchLimit, Math.min(batchStandard, most));
+  return checkInteger("batchLimit", asked, { least: 1, most: 1_000_000 }, most);
 }
 
 function sweepPeriod(options: SpaceOptions): DurationMs | null {

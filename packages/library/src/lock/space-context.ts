@@ -15,6 +15,8 @@ export interface SpaceContext {
   readonly timers: TimerQueue;
   readonly config: SpaceConfig;
   readonly scope: LockScope;
+  /** The same for decisions on semaphores. */
+  readonly semaphoreScope: LockScope;
   readonly events: EventHub;
   readonly contact: EngineContact;
   readonly lifetime: Lifetime;

@@ -16,9 +16,10 @@ import { eventNames } from "./events.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
 import { LockAdmin } from "./lock-admin.ts";
 import { LockViews } from "./lock-views.ts";
-import { parseRequest } from "./request.ts";
+import { parseBatch, parseRequest } from "./request.ts";
 import type {
   AcquireOptions,
+  BatchOptions,
   Claim,
   ClaimOptions,
   CloseOptions,
@@ -31,11 +32,13 @@ import type {
   ListOptions,
   ListPage,
   LockEvent,
+  LockRequestItem,
   ResumeOptions,
   Space,
   SpaceEventName,
   SpaceEvents,
   SweepCounts,
+  TryBatchOptions,
   TryClaimOptions,
   TryOptions,
 } from "./space-api.ts";
@@ -45,6 +48,9 @@ import { runUnder } from "./using.ts";
 import { WaitingRoom } from "./waiting-room.ts";
 
 const closeGraceMs = 5_000;
+
+type Requests = readonly (string | LockRequestItem)[];
+type Work<Value> = (lease: Lease, signal: AbortSignal) => Promise<Value> | Value;
 
 /** The lock operations of one process on one namespace; what each does stands in {@link Space}. */
 export class LockSpace implements Space {
@@ -102,18 +108,34 @@ export class LockSpace implements Space {
     return this.#acquiring.tryLease(request);
   }
 
-  async using<Value>(
-    name: string,
-    options: AcquireOptions,
-    work: (lease: Lease, signal: AbortSignal) => Promise<Value> | Value,
+  async acquireAll(requests: Requests, options: BatchOptions = {}): Promise<Lease> {
+    const request = parseBatch(this.#context.config, "acquireAll", requests, options);
+    this.#context.lifetime.assertWritable("acquireAll");
+    return this.#acquiring.acquireLease(request);
+  }
+
+  async tryAcquireAll(requests: Requests, options: TryBatchOptions = {}): Promise<Lease | null> {
+    const request = parseBatch(this.#context.config, "tryAcquireAll", requests, options);
+    this.#context.lifetime.assertWritable("tryAcquireAll");
+    return this.#acquiring.tryLease(request);
+  }
+
+  async usingAll<Value>(
+    requests: Requests,
+    options: BatchOptions,
+    work: Work<Value>,
   ): Promise<Value> {
-    if (typeof work !== "function") {
-      throw new InvalidArgumentError("work", work, "must be a function");
-    }
+    checkWork(work);
+    const request = parseBatch(this.#context.config, "acquireAll", requests, options);
+    this.#context.lifetime.assertWritable("usingAll");
+    return runUnder(await this.#acquiring.acquireLease(request), request.signal, work);
+  }
+
+  async using<Value>(name: string, options: AcquireOptions, work: Work<Value>): Promise<Value> {
+    checkWork(work);
     const request = parseRequest(this.#context.config, "acquire", name, options);
     this.#context.lifetime.assertWritable("using");
-    const lease = await this.#acquiring.acquireLease(request);
-    return runUnder(lease, options.signal, work);
+    return runUnder(await this.#acquiring.acquireLease(request), request.signal, work);
   }
 
   async claim(name: string, owner: string, options: ClaimOptions = {}): Promise<Claim> {
@@ -225,6 +247,12 @@ export class LockSpace implements Space {
     await this.#calls
       .plain(keys, (snapshot) => decideAbsence(snapshot, scope), { deadlineMs })
       .catch((error: unknown) => events.fail(error, "deleting the presence"));
+  }
+}
+
+function checkWork(work: unknown): void {
+  if (typeof work !== "function") {
+    throw new InvalidArgumentError("work", work, "must be a function");
   }
 }
 

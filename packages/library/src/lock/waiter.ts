@@ -1,11 +1,9 @@
-import { decideAcquire } from "../core/lock/acquire.ts";
-import { type AcquireCommand } from "../core/lock/acquire-command.ts";
+import type { QueuedResult } from "../core/lock/acquire.ts";
 import type { GrantFacts } from "../core/lock/facts.ts";
-import { lockKey } from "../core/lock/keys.ts";
-import { decideGiveUp, type TicketAnswer } from "../core/lock/look.ts";
+import { decideGiveUp, type TicketAnswer, type TicketRef } from "../core/lock/look.ts";
 import { decideAdvance } from "../core/lock/sweep.ts";
 import type { Denial } from "../core/lock/views.ts";
-import type { EpochMs, MonotonicMs } from "../core/scalars.ts";
+import type { DurationMs, EpochMs, MonotonicMs } from "../core/scalars.ts";
 import {
   EngineUnavailableError,
   LimitMismatchError,
@@ -30,9 +28,15 @@ import {
 } from "./attempt-state.ts";
 import type { Background } from "./background.ts";
 import { withOutcome, type EngineCalls } from "./engine-calls.ts";
-import { deadlineOf } from "./lease-state.ts";
-import type { LockRequest } from "./request.ts";
 import type { SpaceContext } from "./space-context.ts";
+import type { Attempted, Wish } from "./wish.ts";
+
+/** What a waiter has to know of its ticket. */
+interface Queued {
+  readonly also?: QueuedResult["also"];
+  readonly denial: Denial;
+  readonly expectedEnd: EpochMs | null;
+}
 
 /** A grant as the waiter got it. */
 export interface Granted {
@@ -64,13 +68,18 @@ const tellMs = 10_000;
  * clock and the caller's signal, and settles the call exactly once (I18).
  */
 export class Waiter {
-  readonly request: LockRequest;
+  readonly wish: Wish;
   readonly startMs: MonotonicMs;
   readonly promise: Promise<Granted>;
   id: string;
   facts: AttemptFacts = newAttempt;
   readonly #host: WaiterHost;
-  readonly #owner: string;
+  readonly #waitMs: DurationMs;
+  readonly #signal: AbortSignal | undefined;
+  /** Numbers of the ticket on the further locks of a batch. */
+  #numbers: ReadonlyMap<string, number> = new Map();
+  /** The lock that holds the ticket back, as far as is known; looks go there. */
+  lockName: string;
   #resolve!: (granted: Granted) => void;
   #reject!: (error: unknown) => void;
   #timer: QueuedTimer | undefined;
@@ -80,10 +89,16 @@ export class Waiter {
   #sentAtMs: MonotonicMs;
   #lastError: unknown;
 
-  constructor(host: WaiterHost, request: LockRequest, owner: string) {
+  constructor(
+    host: WaiterHost,
+    wish: Wish,
+    terms: { readonly waitMs: DurationMs; readonly signal: AbortSignal | undefined },
+  ) {
     this.#host = host;
-    this.request = request;
-    this.#owner = owner;
+    this.wish = wish;
+    this.#waitMs = terms.waitMs;
+    this.#signal = terms.signal;
+    this.lockName = wish.name;
     this.id = host.context.entropy.id();
     this.startMs = host.context.clock.monotonicMs();
     this.#sentAtMs = this.startMs;
@@ -91,18 +106,20 @@ export class Waiter {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    request.signal?.addEventListener("abort", this.#onAbort, { once: true });
+    this.#signal?.addEventListener("abort", this.#onAbort, { once: true });
     host.add(this);
     this.#ask();
   }
 
-  /** Number of the ticket; null while none is known. */
-  get number(): number | null {
-    return this.facts.number;
+  /** The ticket as a look at the lock that holds it back names it; null while none is known. */
+  get ticket(): TicketRef | null {
+    const { lockName, wish, id } = this;
+    const number = this.#numbers.get(lockName) ?? this.facts.number;
+    return number === null ? null : wish.ticketOn(lockName, id, number);
   }
 
   get #waitEndMs(): MonotonicMs {
-    return this.startMs + this.request.waitMs;
+    return this.startMs + this.#waitMs;
   }
 
   /** Told what became of the ticket, by a look or by a decision of the same space. */
@@ -123,17 +140,16 @@ export class Waiter {
     if (action.do !== "fail") return;
     if (!isTicketKept) this.#cancelIfStored();
     this.#end();
-    this.#reject(new SpaceClosedError(`the space, while waiting for ${this.request.name},`));
+    this.#reject(new SpaceClosedError(`the space, while waiting for ${this.wish.name},`));
   }
 
   #onAbort = (): void => {
     const { facts, action } = onGivenUp(this.facts);
     this.facts = facts;
     if (action.do !== "fail") return;
-    const { name, signal } = this.request;
     this.#cancelIfStored();
     this.#end();
-    this.#reject(new LockAbortedError(name, signal?.reason));
+    this.#reject(new LockAbortedError(this.wish.name, this.#signal?.reason));
   };
 
   /**
@@ -146,7 +162,7 @@ export class Waiter {
     sentAtMs: MonotonicMs,
   ): Result | GoneAnswer {
     const isPlain = !isGrant(result) || this.facts.phase === "settled";
-    if (isPlain || !isOverdue(this.#host.context, result.grant, sentAtMs)) return result;
+    if (isPlain || !this.wish.isOverdue(result.grant, sentAtMs)) return result;
     this.#cancel();
     return { id: this.id, kind: "gone", how: null };
   }
@@ -157,7 +173,7 @@ export class Waiter {
   }
 
   #perform(action: AttemptAction): void {
-    const { name } = this.request;
+    const { name } = this.wish;
     switch (action.do) {
       case "ask":
       case "advance-then-ask":
@@ -179,7 +195,10 @@ export class Waiter {
         return this.#fail(new QueueFullError(name, action.depth, action.limit));
       case "mismatch":
         this.#cancelIfStored();
-        return this.#fail(new LimitMismatchError(name, action.recorded, this.request.limit));
+        return this.#fail(new LimitMismatchError(name, action.recorded, this.wish.limit));
+      case "fail-with":
+        this.#cancelIfStored();
+        return this.#fail(action.error);
       case "fail":
         if (action.isCancelDue) this.#cancelIfStored();
         return this.#fail(this.#lastFailure());
@@ -192,51 +211,37 @@ export class Waiter {
   }
 
   #ask(isAdvanceFirst = false): void {
-    const { calls, context } = this.#host;
-    const keys = [lockKey(context.scope.namespace, this.request.name)];
-    const command = this.#command();
-    const bounds = { deadlineMs: this.#waitEndMs + finalMs, signal: this.request.signal };
+    const { calls } = this.#host;
+    const { keys, scope, name } = this.wish;
+    const bounds = { deadlineMs: this.#waitEndMs + finalMs, signal: this.#signal };
     const { id } = this;
+    const decide = this.wish.ask(this.#attempted());
     const advanced = isAdvanceFirst
-      ? calls.once(keys, (snapshot) => decideAdvance(snapshot, command), bounds)
+      ? calls.once(keys, (snapshot) => decideAdvance(snapshot, { scope, name }), bounds)
       : undefined;
     const ask = (): Promise<void> =>
-      calls
-        .once(keys, (snapshot) => decideAcquire(snapshot, command), bounds)
-        .then(({ outcome, sentAtMs }) => {
-          if (id !== this.id) return;
-          this.#failures = 0;
-          if (this.facts.phase !== "settled") this.#sentAtMs = sentAtMs;
-          this.#take(onAsked(this.facts, this.#unlessOver(outcome.result, sentAtMs)));
-          if (outcome.result.kind === "queued")
-            this.#queued(outcome.now, outcome.result.expectedEnd);
-        });
+      calls.once(keys, decide, bounds).then(({ outcome, sentAtMs }) => {
+        if (id !== this.id) return;
+        this.#failures = 0;
+        if (this.facts.phase !== "settled") this.#sentAtMs = sentAtMs;
+        this.#take(onAsked(this.facts, this.#unlessOver(outcome.result, sentAtMs)));
+        if (outcome.result.kind === "queued") this.#queued(outcome.now, outcome.result);
+      });
     const asked = advanced === undefined ? ask() : advanced.then(ask);
     asked.catch((error: unknown) => this.#failed(error, id));
   }
 
-  #command(): AcquireCommand {
-    const { request, facts } = this;
-    const { scope } = this.#host.context;
+  #attempted(): Attempted {
     const leftMs = Math.max(1, this.#waitEndMs - this.#host.context.clock.monotonicMs());
-    return {
-      scope,
-      name: request.name,
-      id: this.id,
-      kind: request.kind,
-      mode: request.mode,
-      owner: this.#owner,
-      note: request.note,
-      leaseMs: request.leaseMs,
-      lockDelayMs: request.lockDelayMs,
-      waitMs: waitOf(request.waitMs, leftMs),
-      isRepeat: facts.isRepeat,
-    };
+    const waitMs = waitOf(this.#waitMs, leftMs);
+    return { id: this.id, isRepeat: this.facts.isRepeat, waitMs };
   }
 
-  #queued(now: EpochMs, expectedEnd: EpochMs | null): void {
+  #queued(now: EpochMs, { also = [], denial, expectedEnd }: Queued): void {
     if (this.facts.phase === "settled") return;
     const { context } = this.#host;
+    this.#numbers = new Map(also.map(({ name, number }) => [name, number]));
+    this.lockName = denial.via ?? denial.name;
     this.#host.enter(this, { now, expectedEnd });
     if (this.facts.phase !== "queued") return;
     if (this.#timer === undefined && Number.isFinite(this.#waitEndMs)) {
@@ -251,7 +256,7 @@ export class Waiter {
     const { context } = this.#host;
     const { denial } = this.facts;
     if (denial !== null) {
-      const { name } = this.request;
+      const { name } = this.wish;
       context.events.emit("waiting", { name, denial, waitedMs: this.#waitedMs() });
     }
     const nextMs = context.clock.monotonicMs() + tellMs;
@@ -267,11 +272,9 @@ export class Waiter {
 
   #leave(): void {
     const { calls, context } = this.#host;
-    const { name } = this.request;
-    const { mode } = this.request;
-    const ticket = { id: this.id, number: this.facts.number as number, mode };
-    const command = { scope: context.scope, name, ticket };
-    const keys = [lockKey(context.scope.namespace, name)];
+    const { scope, keys } = this.wish;
+    const ticket = this.ticket as TicketRef;
+    const command = { scope, name: this.lockName, ticket };
     const deadlineMs = Math.max(context.clock.monotonicMs(), this.#waitEndMs) + finalMs;
     calls
       .untilAnswered(keys, (snapshot) => decideGiveUp(snapshot, command), { deadlineMs })
@@ -325,7 +328,7 @@ export class Waiter {
 
   /** Frees everything that the call used (L122). */
   #end(): void {
-    this.request.signal?.removeEventListener("abort", this.#onAbort);
+    this.#signal?.removeEventListener("abort", this.#onAbort);
     this.#timer?.cancel();
     this.#tellTimer?.cancel();
     this.#retryTimer?.cancel();
@@ -337,8 +340,7 @@ export class Waiter {
   }
 
   #cancel(): void {
-    const { name, leaseMs } = this.request;
-    this.#host.background.cancel({ name, id: this.id, number: this.facts.number, leaseMs });
+    this.wish.cancel({ id: this.id, number: this.facts.number });
   }
 
   #waitedMs(): number {
@@ -369,16 +371,6 @@ interface GoneAnswer {
 
 function isGrant(result: object): result is { readonly grant: GrantFacts } {
   return "grant" in result;
-}
-
-/** Whether a lease is over for its holder before the holder has heard of it. A claim has none. */
-export function isOverdue(
-  { clock, scope }: SpaceContext,
-  { kind, leaseMs }: GrantFacts,
-  sentAtMs: MonotonicMs,
-): boolean {
-  if (kind === "claim") return false;
-  return clock.monotonicMs() >= deadlineOf(sentAtMs, leaseMs, scope.clockErrorMs);
 }
 
 function waitOf(waitMs: number, leftMs: number): number | null {

@@ -44,27 +44,43 @@ export class WaitingRoom implements WaiterHost {
     waiter: Waiter,
     news: { readonly expectedEnd: EpochMs | null; readonly now: EpochMs },
   ): void {
-    const { name } = waiter.request;
-    let room = this.#rooms.get(name);
-    if (room === undefined) {
-      room = new LockRoom(this.context, this.calls, name);
-      this.#rooms.set(name, room);
-    }
-    room.enter(waiter, news);
+    this.#roomOf(waiter).enter(waiter, news);
     this.#presence.start();
     this.#watch();
   }
 
   leave(waiter: Waiter): void {
     this.#attempts.delete(waiter.id);
-    const { name } = waiter.request;
-    const room = this.#rooms.get(name);
+    this.#leaveRoom(waiter);
+    if (this.#rooms.size === 0) this.#presence.stop();
+  }
+
+  /** Another lock holds the ticket of a batch back: it is looked at there from now on (L132). */
+  move(waiter: Waiter, name: string): void {
+    this.#leaveRoom(waiter);
+    waiter.lockName = name;
+    const room = this.#roomOf(waiter);
+    room.take(waiter);
+    room.lookNow();
+  }
+
+  #roomOf(waiter: Waiter): LockRoom {
+    const address = addressOf(waiter);
+    const open = this.#rooms.get(address);
+    if (open !== undefined) return open;
+    const room = new LockRoom(this, waiter.wish.scope, waiter.lockName);
+    this.#rooms.set(address, room);
+    return room;
+  }
+
+  #leaveRoom(waiter: Waiter): void {
+    const address = addressOf(waiter);
+    const room = this.#rooms.get(address);
     if (room === undefined) return;
     room.leave(waiter);
     if (room.size > 0) return;
     room.close();
-    this.#rooms.delete(name);
-    if (this.#rooms.size === 0) this.#presence.stop();
+    this.#rooms.delete(address);
   }
 
   /**
@@ -109,9 +125,13 @@ export class WaitingRoom implements WaiterHost {
     const key = presenceKey(scope.namespace, scope.presence);
     const hints = engine.watch(key, { signal: this.#watching.signal });
     for await (const hint of hints) {
-      const name = hint.key[key.length];
-      const rooms = name === undefined ? this.#rooms.values() : [this.#rooms.get(name)];
-      for (const room of rooms) room?.lookNow();
+      if (hint.key.length > key.length) continue;
+      for (const room of this.#rooms.values()) room.lookNow();
     }
   }
+}
+
+/** A semaphore of a name is another lock than the lock of that name. */
+function addressOf({ wish, lockName }: Waiter): string {
+  return `${wish.scope.part ?? "lock"}/${lockName}`;
 }

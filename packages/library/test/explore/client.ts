@@ -179,6 +179,8 @@ export function take(client: Client, step: AttemptStep, about: About): Client {
     case "full":
     case "mismatch":
       return settled(next, facts.mayBeStored);
+    case "fail-with":
+      return settled(next, facts.mayBeStored);
     case "fail":
       return settled(next, action.isCancelDue);
     case "cancel":

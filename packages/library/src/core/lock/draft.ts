@@ -54,7 +54,8 @@ export class DecisionDraft {
   leftOver: readonly LeftOver[] = nothingLeft;
   /** Examined tickets of batches that another lock holds back, by id, and that lock. */
   heldBack: Map<string, string> | undefined;
-  effects: Effects = noEffects;
+  #granted: GrantFacts[] | undefined;
+  #ended: { readonly reclaimed: EndFacts[]; readonly withdrawn: EndFacts[] } | undefined;
   /** Writes of records that are no lock's own: presences and batches. */
   readonly writes: Write[] = [];
   hints: readonly RecordKey[] | undefined;
@@ -87,16 +88,19 @@ export class DecisionDraft {
    */
   open(names: readonly string[]): readonly LockDraft[] | Needs {
     const { snapshot, scope } = this;
-    const keys = names.map((name) => lockKey(scope.namespace, name, scope.part));
-    const floor = floorKey(scope.namespace);
-    const isUnread = (key: RecordKey): boolean => !snapshot.has(key);
-    const isFloorMissing =
-      !snapshot.has(floor) &&
-      keys.some((key) => snapshot.has(key) && snapshot.get(key) === undefined);
-    if (isFloorMissing || keys.some(isUnread)) {
-      return { needs: isFloorMissing ? [...keys, floor] : keys };
+    const keys: RecordKey[] = [];
+    let isUnread = false;
+    let isAbsent = false;
+    for (const name of names) {
+      const key = lockKey(scope.namespace, name, scope.part);
+      keys.push(key);
+      if (!snapshot.has(key)) isUnread = true;
+      else if (snapshot.get(key) === undefined) isAbsent = true;
     }
-    return names.map((name, index) => this.#opened(name, keys[index] as RecordKey));
+    const floor = floorKey(scope.namespace);
+    if (isAbsent && !snapshot.has(floor)) return { needs: [...keys, floor] };
+    if (isUnread) return { needs: keys };
+    return keys.map((key) => this.#opened(key[2] as string, key));
   }
 
   #opened(name: string, key: RecordKey): LockDraft {
@@ -119,16 +123,22 @@ export class DecisionDraft {
   /** Notes where the advance of a lock is to go on. */
   leaveOver(name: string, from: number): void {
     if (this.leftOver.some((left) => left.name === name)) return;
-    this.leftOver = [...this.leftOver, { name, from }];
+    const { part = "lock" } = this.scope;
+    this.leftOver = [...this.leftOver, { name, part, from }];
+  }
+
+  get effects(): Effects {
+    if (this.#granted === undefined && this.#ended === undefined) return noEffects;
+    return { ...noEffects, ...this.#ended, granted: this.#granted ?? noEffects.granted };
   }
 
   /** Tells the deciding space of a grant that is held for one of its tickets. */
   tellGranted(facts: GrantFacts): void {
-    this.effects = { ...this.effects, granted: [...this.effects.granted, facts] };
+    (this.#granted ??= []).push(facts);
   }
 
   tellEnded(how: "reclaimed" | "withdrawn", facts: EndFacts): void {
-    this.effects = { ...this.effects, [how]: [...this.effects[how], facts] };
+    (this.#ended ??= { reclaimed: [], withdrawn: [] })[how].push(facts);
   }
 
   /** Tells the watchers of a key of this commit, although the key is not written. */
@@ -301,11 +311,20 @@ export class LockDraft {
 
   /** Notes that the counter was raised without a grant (L64, L65). */
   auditRaise(token: FencingToken, reason: string | undefined): void {
+    this.#auditDeed("raised", token, reason);
+  }
+
+  /** Notes that the limit of a semaphore was set (L106). */
+  auditResize(token: FencingToken, reason: string): void {
+    this.#auditDeed("resized", token, reason);
+  }
+
+  #auditDeed(kind: AuditKind, token: FencingToken, reason: string | undefined): void {
     if (this.scope.audit === "off") return;
     const { actor } = this.scope;
     const owner = `${actor.host}/${actor.pid}`;
     const why = reason === undefined ? {} : { by: actor, reason };
-    this.#note({ token, kind: "raised", owner, actor, mode: "exclusive", ...why });
+    this.#note({ token, kind, owner, actor, mode: "exclusive", ...why });
   }
 
   #note(entry: AuditEntry): void {

@@ -75,7 +75,7 @@ function ticketOf(lock: LockDraft, command: AcquireCommand, item: AskedItem, siz
 }
 
 /** When a ticket with this wait is dead; null when it waits without limit. */
-function giveUpAt(now: EpochMs, waitMs: number | null): EpochMs | null {
+export function giveUpAt(now: EpochMs, waitMs: number | null): EpochMs | null {
   const end = now + (waitMs ?? Infinity) + giveUpGraceMs;
   return Number.isSafeInteger(end) ? end : null;
 }

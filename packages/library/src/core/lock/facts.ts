@@ -2,7 +2,7 @@ import type { EpochMs, FencingToken } from "../scalars.ts";
 import type { Grant, Mode } from "./record.ts";
 
 /** One lock of a lease, as its holder must know it. */
-interface GrantEntry {
+export interface GrantEntry {
   readonly name: string;
   readonly mode: Mode;
   readonly token: FencingToken;
@@ -35,7 +35,7 @@ export interface EndFacts {
   readonly kind: Grant["kind"];
 }
 
-function entryOf(name: string, grant: Grant): GrantEntry {
+export function entryOf(name: string, grant: Grant): GrantEntry {
   const { mode, token, slots } = grant;
   return {
     name,

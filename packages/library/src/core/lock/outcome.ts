@@ -1,4 +1,5 @@
 import type { EpochMs } from "../scalars.ts";
+import type { Part } from "./scope.ts";
 import type { EndFacts, GrantFacts } from "./facts.ts";
 
 /** What a commit did beside answering its command; counted by the process that committed (L113). */
@@ -12,6 +13,7 @@ export interface Effects {
 /** A lock on which an advance has come to the widening bound, and where it is to go on (L131). */
 export interface LeftOver {
   readonly name: string;
+  readonly part: Part;
   /** Tickets below this number have been seen to. */
   readonly from: number;
 }

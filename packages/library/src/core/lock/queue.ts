@@ -40,6 +40,14 @@ export function enqueue(draft: LockDraft, ticket: Ticket): Needs | undefined {
   return undefined;
 }
 
+/** Puts an upgrade ticket before all others, or in the place of the one that stands there (L74). */
+export function enqueueFirst(draft: LockDraft, ticket: Ticket): void {
+  const others = draft.queue.filter(({ upgrades }) => upgrades === undefined);
+  draft.queue = [ticket, ...others];
+  draft.nextTicket = Math.max(draft.nextTicket, ticket.number + 1);
+  draft.hasChanged = true;
+}
+
 /** A ticket found, where it stands, and how many tickets may stand before it at most. */
 export interface FoundTicket {
   readonly ticket: Ticket;

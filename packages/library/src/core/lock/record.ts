@@ -163,6 +163,7 @@ export const auditKinds = [
   "superseded",
   "forced",
   "raised",
+  "resized",
 ] as const;
 
 export type AuditKind = (typeof auditKinds)[number];

@@ -22,11 +22,14 @@ export interface Wanted {
 
 const nobody: Wanted = { ids: new Set(), exclusiveTo: -1, sharedTo: -1 };
 
+const newcomers: Readonly<Record<Mode, Wanted>> = {
+  exclusive: { ...nobody, exclusiveTo: Infinity },
+  shared: { ...nobody, sharedTo: Infinity },
+};
+
 /** A newcomer of this mode. */
 export function newcomer(mode: Mode): Wanted {
-  return mode === "exclusive"
-    ? { ...nobody, exclusiveTo: Infinity }
-    : { ...nobody, sharedTo: Infinity };
+  return newcomers[mode];
 }
 
 /** Waiting tickets of a lock; where a ticket stands in the record counts before what is said. */
@@ -68,6 +71,11 @@ type Verdict = "out" | "kept" | "end";
 
 /** Grants and passes over tickets of one lock, from a number on (L18, L19, L21). */
 export function walkLock(lock: LockDraft, wanted: Wanted, from = 0): Needs | undefined {
+  if (lock.queue.length === 0 && lock.pages === undefined) {
+    lock.stir = "none";
+    lock.hasFreedHolder = false;
+    return undefined;
+  }
   return new Walk(lock, wanted, from).run();
 }
 
@@ -140,6 +148,8 @@ class Walk {
     // Its death would matter to those behind it alone.
     if (isOut && !this.#isFollowed(ticket)) return "end";
     const { decision, name } = this.#lock;
+    // A shrink has made it impossible: its call is told so when it asks anew (L105).
+    if ((ticket.permits ?? 0) > (this.#lock.limit ?? Infinity)) return this.#passOver(found);
     const liveness = ticketLiveness(this.#lock, ticket, this.#line.ahead);
     if (typeof liveness !== "string") return liveness;
     if (liveness === "beyond") {
