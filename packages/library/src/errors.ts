@@ -1,4 +1,4 @@
-import type { Denial } from "./core/lock/views.ts";
+import type { Denial, HolderView } from "./core/lock/views.ts";
 
 /** What a caller can do about an error: try later, change something first, or nothing. */
 export type Retry = "later" | "change" | "never";
@@ -202,6 +202,22 @@ export class TokenOverflowError extends LeaseholdError {
     );
     this.lock = lock;
     this.counter = counter;
+  }
+}
+
+/** Another holder waits to become exclusive already; this one keeps its shared lease (L75). */
+export class UpgradeConflictError extends LeaseholdError {
+  readonly lock: string;
+  /** The holder that waits. */
+  readonly other: HolderView;
+
+  constructor(lock: string, other: HolderView) {
+    super(
+      { code: "UPGRADE_CONFLICT", retry: "change", status: 409 },
+      `lock ${showName(lock)} is about to be upgraded by ${other.owner} with token ${other.token}`,
+    );
+    this.lock = lock;
+    this.other = other;
   }
 }
 

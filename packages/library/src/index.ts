@@ -21,6 +21,7 @@ export {
   LeaseholdError,
   LeaseLostError,
   LeaseUnverifiedError,
+  LimitMismatchError,
   LockAbortedError,
   LockWaitTimeoutError,
   QueueFullError,
@@ -28,10 +29,12 @@ export {
   RecordCorruptError,
   SpaceClosedError,
   TokenOverflowError,
+  UpgradeConflictError,
 } from "./errors.ts";
 export type { LossReason, Retry } from "./errors.ts";
 export type {
   AcquireOptions,
+  AttachOptions,
   BatchOptions,
   Claim,
   ClaimOptions,
@@ -47,6 +50,7 @@ export type {
   ListPage,
   LockEvent,
   LockRequestItem,
+  PortableLease,
   ResumeOptions,
   Space,
   SpaceEventName,
@@ -56,6 +60,7 @@ export type {
   TryBatchOptions,
   TryClaimOptions,
   TryOptions,
+  UpgradeOptions,
 } from "./lock/space-api.ts";
 export { open, openOn } from "./open.ts";
 export type { OpenOptions } from "./open.ts";

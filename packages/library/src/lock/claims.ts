@@ -1,16 +1,19 @@
+import { decideAttach, type AttachCommand } from "../core/lock/attach.ts";
+import type { GrantFacts } from "../core/lock/facts.ts";
 import { lockKey } from "../core/lock/keys.ts";
 import { decideReleaseClaim } from "../core/lock/release.ts";
 import { decideResume, type ResumeCommand } from "../core/lock/resume.ts";
 import { isNeeds } from "../core/decision.ts";
 import { checkName, checkOwner } from "../core/name.ts";
-import { LockAbortedError, SpaceClosedError } from "../errors.ts";
+import type { MonotonicMs } from "../core/scalars.ts";
+import { InvalidArgumentError, LockAbortedError, SpaceClosedError } from "../errors.ts";
 import { checkFlag, checkKnown, checkSignal } from "./argument-checks.ts";
 import type { Background } from "./background.ts";
 import type { EngineCalls } from "./engine-calls.ts";
 import { LeaseHandle, type LeaseTerms } from "./lease-handle.ts";
 import type { LeaseKeeper } from "./lease-keeper.ts";
 import { parseMaxHold, parseRenew } from "./request.ts";
-import type { Lease, ResumeOptions } from "./space-api.ts";
+import type { AttachOptions, Lease, PortableLease, ResumeOptions } from "./space-api.ts";
 
 /** Taking claims up, in any process, and giving them back (L88 to L94). */
 export class Claims {
@@ -37,6 +40,30 @@ export class Claims {
     if (signal?.aborted === true) throw new LockAbortedError(name, signal.reason);
     const command = { scope, name, owner, id: entropy.id(), ifUnresumed };
     return this.#background.hold(this.#resume(command, { isRenewed, maxHoldMs }));
+  }
+
+  /** Takes up a lease that another process has given away (L95). */
+  async attach(portable: PortableLease, options: AttachOptions): Promise<Lease | null> {
+    const { scope, entropy, lifetime } = this.#keeper.context;
+    const { names, leaseId } = checkPortable(portable, scope.namespace);
+    checkKnown("options", options, ["renew", "maxHold", "signal"], "attach");
+    const isRenewed = parseRenew(options.renew);
+    const maxHoldMs = parseMaxHold(options.maxHold, 0);
+    const signal = checkSignal(options.signal);
+    lifetime.assertWritable("attach");
+    if (signal?.aborted === true) throw new LockAbortedError(names[0] as string, signal.reason);
+    const command = { scope, names, leaseId, id: entropy.id() };
+    return this.#background.hold(this.#attach(command, { isRenewed, maxHoldMs }));
+  }
+
+  async #attach(command: AttachCommand, terms: LeaseTerms): Promise<Lease | null> {
+    const { scope, names } = command;
+    const { outcome, sentAtMs } = await this.#calls.untilAnswered(
+      names.map((name) => lockKey(scope.namespace, name)),
+      (snapshot) => decideAttach(snapshot, command),
+      { deadlineMs: this.#calls.deadlineMs() },
+    );
+    return outcome.result === null ? null : this.#handed(outcome.result, sentAtMs, terms);
   }
 
   async release(name: string, owner: string): Promise<boolean> {
@@ -74,11 +101,36 @@ export class Claims {
       );
       if (outcome.result === null && outcome.more) continue;
       if (outcome.result === null) return null;
-      const lease = new LeaseHandle(this.#keeper, outcome.result, sentAtMs, terms);
-      if (!this.#keeper.context.lifetime.isClosed) return lease;
-      // oxlint-disable-next-line no-await-in-loop -- the end of the call
-      await lease[Symbol.asyncDispose]();
-      throw new SpaceClosedError();
+      return this.#handed(outcome.result, sentAtMs, terms);
     }
   }
+
+  /** The lease of a grant; one that comes while the space closes is released again (L119). */
+  async #handed(grant: GrantFacts, sentAtMs: MonotonicMs, terms: LeaseTerms): Promise<Lease> {
+    const lease = new LeaseHandle(this.#keeper, grant, sentAtMs, terms);
+    if (!this.#keeper.context.lifetime.isClosed) return lease;
+    await lease[Symbol.asyncDispose]();
+    throw new SpaceClosedError();
+  }
+}
+
+/** Checks a lease that comes from outside, as far as attaching it relies on it. */
+function checkPortable(
+  portable: unknown,
+  namespace: string,
+): { readonly names: readonly string[]; readonly leaseId: string } {
+  if (typeof portable !== "object" || portable === null) {
+    throw new InvalidArgumentError("portable", portable, "must be what transfer gave");
+  }
+  const given = portable as Readonly<Record<string, unknown>>;
+  if (given["namespace"] !== namespace) {
+    const rule = `must be of the namespace ${JSON.stringify(namespace)}`;
+    throw new InvalidArgumentError("portable.namespace", given["namespace"], rule);
+  }
+  const { names, leaseId } = given;
+  if (!Array.isArray(names) || names.length === 0) {
+    throw new InvalidArgumentError("portable.names", names, "must be a list of names");
+  }
+  const checked = [...names].map((name: unknown) => checkName("portable.names", name));
+  return { names: checked, leaseId: checkOwner("portable.leaseId", leaseId) };
 }

@@ -1,39 +1,22 @@
 import type { Duration } from "../core/duration.ts";
 import type { Snapshot } from "../core/decision.ts";
-import type { GrantEntry, GrantFacts } from "../core/lock/facts.ts";
-import { lockKey } from "../core/lock/keys.ts";
+import { orderedNumber } from "../core/key.ts";
+import type { GrantFacts } from "../core/lock/facts.ts";
 import type { Mode } from "../core/lock/record.ts";
 import { decideRelease, type ReleaseCommand } from "../core/lock/release.ts";
-import { decideRenew, type RenewCommand, type RenewResult } from "../core/lock/renew.ts";
-import type { LockScope, Part } from "../core/lock/scope.ts";
-import { orderedNumber, type RecordKey } from "../core/key.ts";
+import type { LostResult } from "../core/lock/renew.ts";
+import type { Part } from "../core/lock/scope.ts";
 import type { DurationMs, EpochMs, MonotonicMs } from "../core/scalars.ts";
-import {
-  EngineUnavailableError,
-  InvalidArgumentError,
-  LeaseLostError,
-  LeaseUnverifiedError,
-} from "../errors.ts";
-import type { QueuedTimer } from "../time/timer-queue.ts";
-import {
-  changeCommitted,
-  changeFailed,
-  changeSent,
-  effectiveDeadline,
-  heldSince,
-  isOver,
-  lose,
-  observe,
-  release,
-  renewalTimeoutMs,
-  suspended,
-  type LeaseFacts,
-} from "./lease-state.ts";
-import { withOutcome } from "./engine-calls.ts";
+import { EngineUnavailableError, type LeaseLostError } from "../errors.ts";
+import { checkKnown } from "./argument-checks.ts";
+import { LeaseBelief } from "./lease-belief.ts";
+import { LeaseEntries } from "./lease-entries.ts";
 import type { LeaseHost, RenewedLease } from "./lease-host.ts";
-import { findEnd, lossOf, type Loss } from "./loss.ts";
-import { parseLease } from "./request.ts";
-import type { Lease, LeaseState } from "./space-api.ts";
+import { LeaseRenewals } from "./lease-renewals.ts";
+import { heldSince, release, type LeaseFacts } from "./lease-state.ts";
+import { findEnd, type Loss } from "./loss.ts";
+import { ModeChanges } from "./mode-changes.ts";
+import type { Lease, LeaseState, PortableLease, UpgradeOptions } from "./space-api.ts";
 
 export interface LeaseTerms {
   /** The family of records that the names belong to; locks unless said otherwise. */
@@ -41,8 +24,6 @@ export interface LeaseTerms {
   readonly isRenewed: boolean;
   readonly maxHoldMs: DurationMs | null;
 }
-
-type Change = Pick<RenewCommand, "how" | "lengthMs">;
 
 /**
  * The lease as its holder sees it: {@link LeaseFacts} over the engine, the clock and the batched
@@ -58,77 +39,64 @@ export class LeaseHandle implements Lease, RenewedLease {
   /** Monotonic instant after which the lease is not renewed any more; `Infinity` without limit. */
   readonly maxHoldAtMs: MonotonicMs;
   readonly #host: LeaseHost;
-  readonly #scope: LockScope;
-  readonly #keys: readonly RecordKey[];
-  #entries: readonly GrantEntry[];
-  #facts: LeaseFacts;
-  #expiresAt: EpochMs;
-  #timer: QueuedTimer | undefined;
-  #abort: AbortController | undefined;
-  #loss: Loss | undefined;
-  #changes: Promise<unknown> | undefined;
+  readonly entries: LeaseEntries;
+  #modes: ModeChanges | undefined;
+  readonly #belief: LeaseBelief;
+  readonly #renewals: LeaseRenewals;
   #releasing: Promise<boolean> | undefined;
-  /** The engine is known to hold nothing for this lease id any more. */
-  #isEnded = false;
   /** A release has failed and may be stored all the same; the next one finds out (6.6). */
   #isReleaseUnknown = false;
 
   constructor(host: LeaseHost, grant: GrantFacts, sentAtMs: MonotonicMs, terms: LeaseTerms) {
-    const { clockErrorMs } = host.context.scope;
     const { scope, semaphoreScope } = host.context;
     this.#host = host;
-    this.#scope = terms.part === "semaphore" ? semaphoreScope : scope;
-    this.#entries = grant.entries;
-    this.#keys = grant.entries.map(({ name }) => lockKey(scope.namespace, name, terms.part));
-    this.name = this.#first.name;
+    this.entries = new LeaseEntries(
+      terms.part === "semaphore" ? semaphoreScope : scope,
+      grant.entries,
+    );
+    this.name = this.entries.first.name;
     this.leaseId = grant.id;
     this.owner = grant.owner;
     this.kind = grant.kind;
     this.grantedAt = grant.grantedAt;
     this.isRenewed = terms.isRenewed;
     this.maxHoldAtMs = terms.maxHoldMs === null ? Infinity : sentAtMs + terms.maxHoldMs;
-    this.#expiresAt = grant.expiresAt;
-    this.#facts = heldSince(sentAtMs, grant.leaseMs, clockErrorMs);
-    this.#arm();
+    const facts = heldSince(sentAtMs, grant.leaseMs, scope.clockErrorMs);
+    this.#belief = new LeaseBelief(host, this, facts);
+    this.#renewals = new LeaseRenewals(host, this, this.#belief, grant.expiresAt);
     host.keep(this);
   }
 
-  get #first(): GrantEntry {
-    return this.#entries[0] as GrantEntry;
-  }
-
   get namespace(): string {
-    return this.#scope.namespace;
+    return this.entries.scope.namespace;
   }
 
   get names(): readonly string[] {
-    return this.#entries.filter((entry) => entry.for === undefined).map(({ name }) => name);
+    return this.entries.names;
   }
 
   get mode(): Mode {
-    return this.#first.mode;
+    return this.entries.first.mode;
   }
 
   get token(): number {
-    return this.#first.token;
+    return this.entries.first.token;
   }
 
   get slots(): readonly number[] {
-    return this.#first.slots ?? [];
+    return this.entries.first.slots ?? [];
   }
 
   tokenOf(name: string): number {
-    const entry = this.#entries.find((each) => each.name === name);
-    if (entry !== undefined) return entry.token;
-    throw new InvalidArgumentError("name", name, "must be a lock of this lease");
+    return this.entries.of(name).token;
   }
 
   get leaseMs(): number {
-    return this.#facts.leaseMs;
+    return this.#belief.facts.leaseMs;
   }
 
   get expiresAt(): EpochMs {
-    return this.#expiresAt;
+    return this.#renewals.expiresAt;
   }
 
   get fence(): string {
@@ -136,75 +104,95 @@ export class LeaseHandle implements Lease, RenewedLease {
   }
 
   get facts(): LeaseFacts {
-    return this.#facts;
+    return this.#belief.facts;
   }
 
   get state(): LeaseState {
-    this.#observe();
-    return this.#facts.phase;
+    return this.#belief.state;
   }
 
   get signal(): AbortSignal {
-    this.#observe();
-    if (this.#abort === undefined) {
-      this.#abort = new AbortController();
-      if (this.#facts.phase === "lost") this.#abort.abort(this.#lostError());
-    }
-    return this.#abort.signal;
+    return this.#belief.signal;
   }
 
   remainingMs(): number {
-    this.#observe();
-    if (isOver(this.#facts)) return 0;
-    return Math.max(0, effectiveDeadline(this.#facts) - this.#host.context.clock.monotonicMs());
+    return this.#belief.remainingMs();
   }
 
   assertHeld(): void {
-    this.#observe();
-    const { phase } = this.#facts;
-    if (phase === "held") return;
-    if (phase === "unverified") {
-      const gapMs = this.#host.context.contact.suspendedMs();
-      throw new LeaseUnverifiedError(this.name, this.token, gapMs);
-    }
-    throw this.#lostError();
+    this.#belief.assertHeld();
   }
 
   async renew(lease?: Duration): Promise<void> {
-    await this.#change("set", lease);
+    await this.#renewals.change("set", lease);
   }
 
   async extend(lease?: Duration): Promise<void> {
-    await this.#change("extend", lease);
+    await this.#renewals.change("extend", lease);
   }
 
-  /**
-   * One automatic renewal; never throws, and does nothing while another change is under way. A
-   * lease that its holder renews is only asked about: its end stays.
-   */
-  async keep(): Promise<void> {
-    // Another change under way renews as well; only a lease in doubt is asked about after it.
-    await this.#changes?.catch(() => undefined);
-    if (isOver(this.#facts) || this.#isFresh()) return;
-    const deadlineMs =
-      this.#host.context.clock.monotonicMs() + renewalTimeoutMs(this.#facts.leaseMs);
-    const change: Change = this.isRenewed
-      ? { how: "keep", lengthMs: null }
-      : { how: "extend", lengthMs: 0 };
-    try {
-      await this.#serially(() => this.#send(change, deadlineMs, false));
-    } catch (error) {
-      // A loss is told by its own event.
-      if (error instanceof LeaseLostError) return;
-      this.#host.context.events.fail(error, `renewing ${JSON.stringify(this.name)}`);
-    }
+  keep(): Promise<void> {
+    return this.#renewals.keep();
   }
 
-  /** Whether a change that was just waited for has made a renewal needless. */
-  #isFresh(): boolean {
-    const { phase, renewedAtMs, leaseMs, failures } = this.#facts;
-    if (phase !== "held" || failures > 0) return false;
-    return this.#host.context.clock.monotonicMs() < renewedAtMs + leaseMs / 6;
+  suspend(gapMs: DurationMs): void {
+    this.#belief.suspend(gapMs);
+  }
+
+  closeWithSpace(): void {
+    this.#belief.closeWithSpace();
+  }
+
+  lose(loss: Loss): void {
+    this.#belief.lose(loss);
+  }
+
+  get #modeChanges(): ModeChanges {
+    return (this.#modes ??= new ModeChanges(this.#host, this));
+  }
+
+  async upgrade(options: UpgradeOptions = {}): Promise<void> {
+    await this.#modeChanges.upgrade(options);
+  }
+
+  async tryUpgrade(options: { readonly name?: string | undefined } = {}): Promise<boolean> {
+    return this.#modeChanges.tryUpgrade(options);
+  }
+
+  async downgrade(options: { readonly name?: string | undefined } = {}): Promise<void> {
+    await this.#modeChanges.downgrade(options);
+  }
+
+  async transfer(options: { readonly lease?: Duration | undefined } = {}): Promise<PortableLease> {
+    checkKnown("options", options, ["lease"], "transfer");
+    await this.#renewals.change("set", options.lease);
+    const { namespace, leaseId, leaseMs, entries } = this;
+    // From here on the lease is another's: nothing is freed by this handle.
+    this.#belief.facts = release(this.#belief.facts);
+    this.#renewals.isEnded = true;
+    this.#belief.stop();
+    return entries.portable({ namespace, leaseId, leaseMs });
+  }
+
+  /** The number of a change that leaves the end of the lease as it is (L129). */
+  takeChange(): number {
+    const { facts } = this.#belief;
+    const change = facts.nextChange;
+    this.#belief.facts = { ...facts, nextChange: change + 1 };
+    return change;
+  }
+
+  /** Throws unless the lease may still be changed. */
+  assertNotOver(): void {
+    this.#belief.assertNotOver();
+  }
+
+  lossError(): LeaseLostError {
+    return this.#belief.lostError();
+  }
+
+  lostAs(result: LostResult): Promise<LeaseLostError> {
+    return this.#renewals.lostAs(result);
   }
 
   release(): Promise<boolean> {
@@ -219,8 +207,8 @@ export class LeaseHandle implements Lease, RenewedLease {
    * also one that nobody knew of yet, such as a forced end (L52).
    */
   async releaseAfterUse(): Promise<Loss | undefined> {
-    this.#observe();
-    const known = this.#facts.phase === "lost" ? this.#loss : undefined;
+    this.#belief.observe();
+    const known = this.#belief.loss;
     try {
       const wasFreed = await this.release();
       if (wasFreed || known !== undefined) return known;
@@ -244,188 +232,32 @@ export class LeaseHandle implements Lease, RenewedLease {
     return { name, names, mode, token, fence, owner, leaseMs, expiresAt, grantedAt, state };
   }
 
-  /** The host may have slept: nothing is vouched for until the engine answers (L60). */
-  suspend(gapMs: DurationMs): void {
-    if (this.#facts.phase !== "held") return;
-    this.#facts = suspended(this.#facts);
-    this.#host.context.events.emit("unverified", { name: this.name, token: this.token, gapMs });
-  }
-
-  closeWithSpace(): void {
-    this.#loss ??= { reason: "closed" };
-  }
-
-  /** Ends the lease for its holder; final (I10). */
-  lose(loss: Loss): void {
-    if (isOver(this.#facts)) return;
-    this.#loss = loss;
-    this.#facts = lose(this.#facts, loss.reason);
-    this.#stop();
-    const { name, token } = this;
-    this.#host.context.events.emit("lost", { name, token, reason: loss.reason });
-    this.#abort?.abort(this.#lostError());
-  }
-
-  async #change(how: "set" | "extend", lease: Duration | undefined): Promise<void> {
-    const { config, calls } = this.#host;
-    const { kind } = this;
-    const lengthMs = parseLease(config, "lease", lease, { kind, standardMs: this.leaseMs });
-    this.#host.context.lifetime.assertOpen();
-    this.#assertNotOver();
-    const deadlineMs = calls.deadlineMs();
-    await this.#serially(() => this.#send({ how, lengthMs }, deadlineMs, true));
-    this.#assertNotOver();
-  }
-
-  /** Changes of one lease follow each other (L42). */
-  async #serially(send: () => Promise<void>): Promise<void> {
-    const before = this.#changes;
-    const changing = (async () => {
-      await before?.catch(() => undefined);
-      await send();
-    })();
-    this.#changes = changing;
-    try {
-      await changing;
-    } finally {
-      if (this.#changes === changing) this.#changes = undefined;
-    }
-  }
-
-  async #send(change: Change, deadlineMs: MonotonicMs, isRepeated: boolean): Promise<void> {
-    const { calls, context } = this.#host;
-    const { clock } = context;
-    let wasUnknown = false;
-    // Bounded by the deadline: every repeat is a change of its own (L129).
-    for (let attempt = 0; ; attempt += 1) {
-      this.#assertNotOver();
-      const command = this.#nextChange(change);
-      try {
-        // oxlint-disable-next-line no-await-in-loop -- bounded by the deadline
-        const answered = await calls.once(
-          this.#keys,
-          (snapshot) => decideRenew(snapshot, command),
-          {
-            deadlineMs,
-          },
-        );
-        // oxlint-disable-next-line no-await-in-loop -- the end of the attempt
-        return await this.#renewed(answered.outcome.result, answered.outcome.now);
-      } catch (error) {
-        if (!(error instanceof EngineUnavailableError)) throw error;
-        this.#facts = changeFailed(this.#facts, error.outcome);
-        this.#arm();
-        const pauseMs = calls.pauseMs(attempt);
-        const isWorthwhile = isRepeated && (error.isTransient || error.outcome === "unknown");
-        wasUnknown ||= error.outcome === "unknown";
-        if (!isWorthwhile || clock.monotonicMs() + pauseMs >= deadlineMs) {
-          throw withOutcome(error, wasUnknown);
-        }
-        // oxlint-disable-next-line no-await-in-loop -- the pause between two attempts
-        await calls.pause(pauseMs, {});
-      }
-    }
-  }
-
-  #nextChange({ how, lengthMs }: Change): RenewCommand {
-    const { clock } = this.#host.context;
-    const { clockErrorMs } = this.#scope;
-    const shortening = how === "set" && lengthMs !== null ? { lengthMs, clockErrorMs } : null;
-    const change = this.#facts.nextChange;
-    this.#facts = changeSent(this.#facts, clock.monotonicMs(), shortening);
-    if (shortening !== null) this.#arm();
-    const [first, ...also] = this.#entries as readonly [GrantEntry, ...GrantEntry[]];
-    const { name, token } = first;
-    const command = { scope: this.#scope, name, token, id: this.leaseId, change, how, lengthMs };
-    return also.length === 0 ? command : { ...command, also };
-  }
-
-  async #renewed(result: RenewResult, now: EpochMs): Promise<void> {
-    const { context } = this.#host;
-    if (result.kind === "lost") {
-      // One part of a batch is over; the engine may still hold the others (L82).
-      this.#isEnded = result.how !== "expired" && this.#entries.length === 1;
-      if (result.isRewind) context.events.emit("rewind", { name: this.name, token: this.token });
-      const loss = lossOf(result) ?? (await findEnd(this.#host, this.name, this.token));
-      this.lose(loss);
-      throw this.#lostError();
-    }
-    this.#observe();
-    const { clockErrorMs } = context.scope;
-    const { expiresAt, leaseMs } = result;
-    const remainingMs = expiresAt - now;
-    this.#facts = changeCommitted(this.#facts, { remainingMs, leaseMs, clockErrorMs });
-    if (isOver(this.#facts)) return;
-    this.#expiresAt = expiresAt;
-    this.#arm();
-    this.#host.keep(this);
-    if (context.events.has("renewed")) {
-      context.events.emit("renewed", { name: this.name, token: this.token, expiresAt });
-    }
-  }
-
   async #release(): Promise<boolean> {
-    this.#observe();
-    if (this.#isEnded) return false;
+    this.#belief.observe();
+    if (this.#renewals.isEnded) return false;
     const { calls, context } = this.#host;
-    const wasLost = this.#facts.phase === "lost";
-    this.#facts = release(this.#facts);
-    this.#stop();
+    const wasLost = this.#belief.facts.phase === "lost";
+    this.#belief.facts = release(this.#belief.facts);
+    this.#belief.stop();
     const how = wasLost ? "lost" : "released";
-    const [name = "", ...also] = this.#entries.map((entry) => entry.name);
-    const command: ReleaseCommand = { scope: this.#scope, name, also, id: this.leaseId, how };
+    const { scope, keys } = this.entries;
+    const also = this.entries.also.map(({ name }) => name);
+    const command: ReleaseCommand = { scope, name: this.name, also, id: this.leaseId, how };
     const mayBeStored = this.#isReleaseUnknown;
     const decide = (snapshot: Snapshot, isRepeat: boolean): ReturnType<typeof decideRelease> =>
       decideRelease(snapshot, { ...command, isRepeat: mayBeStored || isRepeat });
     const deadlineMs = calls.deadlineMs();
     const { outcome } = await calls
-      .untilAnswered(this.#keys, decide, { deadlineMs })
+      .untilAnswered(keys, decide, { deadlineMs })
       .catch((error: unknown) => {
         const isUnknown = error instanceof EngineUnavailableError && error.outcome === "unknown";
         this.#isReleaseUnknown ||= isUnknown;
         throw error;
       });
-    this.#isEnded = true;
+    this.#renewals.isEnded = true;
     if (outcome.result) {
       context.events.emit("released", { name: this.name, token: this.token });
     }
     return outcome.result;
-  }
-
-  /** Compares the monotonic clock, and calendar with monotonic time, before anything is said. */
-  #observe(): void {
-    const { phase } = this.#facts;
-    if (phase === "lost" || phase === "released") return;
-    this.#host.checkSuspend();
-    const nowMs = this.#host.context.clock.monotonicMs();
-    if (nowMs < effectiveDeadline(this.#facts)) return;
-    const lostFacts = observe(this.#facts, nowMs);
-    const isMaxHold = nowMs >= this.maxHoldAtMs;
-    this.lose({ reason: isMaxHold ? "max-hold" : (lostFacts.reason ?? "expired") });
-  }
-
-  #assertNotOver(): void {
-    this.#observe();
-    if (isOver(this.#facts)) throw this.#lostError();
-  }
-
-  #lostError(): LeaseLostError {
-    const loss: Loss = this.#loss ?? { reason: "released" };
-    return new LeaseLostError({ lock: this.name, token: this.token, ...loss });
-  }
-
-  /** Sets the timer of the local deadline; it wakes nobody who does not listen, and no process. */
-  #arm(): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    if (isOver(this.#facts)) return;
-    const atMs = effectiveDeadline(this.#facts);
-    this.#timer = this.#host.context.timers.schedule(atMs, () => this.#observe());
-  }
-
-  #stop(): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    this.#host.drop(this);
   }
 }

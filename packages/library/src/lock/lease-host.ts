@@ -3,6 +3,7 @@ import type { EngineCalls } from "./engine-calls.ts";
 import type { LeaseFacts } from "./lease-state.ts";
 import type { SpaceConfig } from "./space-config.ts";
 import type { SpaceContext } from "./space-context.ts";
+import type { WaiterHost } from "./waiter.ts";
 
 /** A lease as the batched renewal of its space sees it. */
 export interface RenewedLease extends AsyncDisposable {
@@ -23,6 +24,8 @@ export interface LeaseHost {
   readonly context: SpaceContext;
   readonly config: SpaceConfig;
   readonly calls: EngineCalls;
+  /** Where the waiting calls of the space stand. */
+  readonly room: WaiterHost;
   /** Plans the next renewal of a lease that is new or was renewed. */
   keep(lease: RenewedLease): void;
   /** Forgets a lease that is over. */

@@ -5,6 +5,7 @@ import type { LeaseHost, RenewedLease } from "./lease-host.ts";
 import { nextRenewalMs } from "./lease-state.ts";
 import type { SpaceConfig } from "./space-config.ts";
 import type { SpaceContext } from "./space-context.ts";
+import type { WaiterHost } from "./waiter.ts";
 
 /** Leases that are renewed in one engine call; the event loop breathes between two of them. */
 const leasesPerCall = 256;
@@ -25,14 +26,16 @@ interface Bucket {
  * one bucket and one entry in the timer queue, however many they are.
  */
 export class LeaseKeeper implements LeaseHost {
+  readonly room: WaiterHost;
   readonly context: SpaceContext;
   readonly calls: EngineCalls;
   readonly #leases: Map<RenewedLease, string | null> = new Map();
   readonly #buckets: Map<string, Bucket> = new Map();
 
-  constructor(context: SpaceContext, calls: EngineCalls) {
-    this.context = context;
-    this.calls = calls;
+  constructor(room: WaiterHost) {
+    this.room = room;
+    this.context = room.context;
+    this.calls = room.calls;
   }
 
   get config(): SpaceConfig {

@@ -168,7 +168,7 @@ export function parseMaxHold(value: unknown, leaseMs: DurationMs): DurationMs | 
   throw new InvalidArgumentError("maxHold", value, `must be at least the lease of ${leaseMs} ms`);
 }
 
-function parseWait(value: unknown): DurationMs {
+export function parseWait(value: unknown): DurationMs {
   if (value === undefined) return waitMsDefault;
   const ms = parseDuration("wait", value, { allowsEndless: true });
   if (ms === Infinity || (ms >= 0 && Number.isSafeInteger(ms))) return ms;

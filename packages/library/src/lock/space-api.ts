@@ -146,6 +146,34 @@ export interface ResumeOptions {
 /** Lost and released are final; unverified lasts until the engine answers after a suspend. */
 export type LeaseState = "held" | "unverified" | "lost" | "released";
 
+export interface UpgradeOptions {
+  /** Which of the lease's locks; default the first. */
+  readonly name?: string | undefined;
+  /** How long to wait: 0 asks once; `Infinity` waits for the signal. Default 30 s. */
+  readonly wait?: Duration | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A lease on its way to another process. Whoever has it can take the lease up, once. */
+export interface PortableLease {
+  readonly namespace: string;
+  /** All locks, owning locks included. */
+  readonly names: readonly string[];
+  readonly modes: readonly Mode[];
+  readonly leaseId: string;
+  readonly tokens: readonly number[];
+  readonly leaseMs: number;
+}
+
+export interface AttachOptions {
+  /** `"auto"` (default) renews with the length of the lease; `"manual"` leaves it to the holder. */
+  readonly renew?: "auto" | "manual" | undefined;
+  /** Stop renewing after this long. Default: never. */
+  readonly maxHold?: Duration | undefined;
+  /** Ends the call only before it is sent. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** A grant that its holder keeps; see docs/spec/locks.md section 4. */
 export interface Lease extends AsyncDisposable {
   readonly namespace: string;
@@ -179,6 +207,21 @@ export interface Lease extends AsyncDisposable {
   renew(lease?: Duration): Promise<void>;
   /** Moves the end to now + `lease` unless it is later already. Throws `LEASE_LOST`. */
   extend(lease?: Duration): Promise<void>;
+  /**
+   * Makes the lease exclusive, on one of its locks, once the other shared holders have left (L74):
+   * before every other request, with a new token. No-op when it is exclusive. Throws
+   * `UPGRADE_CONFLICT`, `LOCK_WAIT_TIMEOUT`, `LOCK_ABORTED`, `LEASE_LOST`; the lease stays shared.
+   */
+  upgrade(options?: UpgradeOptions): Promise<void>;
+  /** The same without waiting; false when it is not to be had now. */
+  tryUpgrade(options?: { readonly name?: string | undefined }): Promise<boolean>;
+  /** Makes the lease shared, with its token, and lets other shared requests in (L77). */
+  downgrade(options?: { readonly name?: string | undefined }): Promise<void>;
+  /**
+   * Gives the lease away in a form that another process takes up by `attach` (L95). It is good for
+   * `lease` from now; this handle is released, and nothing is freed. The form is a credential.
+   */
+  transfer(options?: { readonly lease?: Duration | undefined }): Promise<PortableLease>;
   /** True when this call freed the lock; false when the lease was over before. */
   release(): Promise<boolean>;
   /** Everything but the lease id. */
@@ -346,6 +389,8 @@ export interface Space extends AsyncDisposable {
   tryClaim(name: string, owner: string, options?: TryClaimOptions): Promise<boolean>;
   /** Turns the claim of an owner id into a lease; null when there is none to resume (L89, L90). */
   resume(name: string, owner: string, options?: ResumeOptions): Promise<Lease | null>;
+  /** Takes up a lease that was given away, once; null when it is over or was taken up (L95). */
+  attach(portable: PortableLease, options?: AttachOptions): Promise<Lease | null>;
   /** Frees a claim that nobody has resumed; false when there is none (L94). */
   releaseClaim(name: string, owner: string): Promise<boolean>;
   /** What the lock looked like a moment ago. Changes nothing, like all that follows (L107). */

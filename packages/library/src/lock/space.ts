@@ -19,6 +19,7 @@ import { LockViews } from "./lock-views.ts";
 import { parseBatch, parseRequest } from "./request.ts";
 import type {
   AcquireOptions,
+  AttachOptions,
   BatchOptions,
   Claim,
   ClaimOptions,
@@ -32,6 +33,7 @@ import type {
   ListOptions,
   ListPage,
   LockEvent,
+  PortableLease,
   LockRequestItem,
   ResumeOptions,
   Space,
@@ -75,7 +77,7 @@ export class LockSpace implements Space {
     });
     this.#background = new Background(context, this.#calls);
     this.#room = new WaitingRoom(context, this.#calls, this.#background);
-    this.#keeper = new LeaseKeeper(context, this.#calls);
+    this.#keeper = new LeaseKeeper(this.#room);
     this.#acquiring = new Acquiring(this.#room, this.#keeper);
     this.#sweeper = new Sweeper(context, this.#calls, this.#background);
     this.#claims = new Claims(this.#keeper, this.#background);
@@ -154,6 +156,10 @@ export class LockSpace implements Space {
 
   async resume(name: string, owner: string, options: ResumeOptions = {}): Promise<Lease | null> {
     return this.#claims.resume(name, owner, options);
+  }
+
+  async attach(portable: PortableLease, options: AttachOptions = {}): Promise<Lease | null> {
+    return this.#claims.attach(portable, options);
   }
 
   async releaseClaim(name: string, owner: string): Promise<boolean> {

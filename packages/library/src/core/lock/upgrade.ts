@@ -6,7 +6,7 @@ import { denialOf, expectedEnd, holderView } from "./denial.ts";
 import { LockDraft, openLock } from "./draft.ts";
 import { endOver } from "./ending.ts";
 import { giveUpAt } from "./enqueue.ts";
-import { entryOf, type GrantEntry } from "./facts.ts";
+import { entryOf, grantFacts, type GrantEntry, type GrantFacts } from "./facts.ts";
 import { grantOf } from "./own-grant.ts";
 import type { Outcome } from "./outcome.ts";
 import { keepOwnPresence } from "./presence.ts";
@@ -40,7 +40,7 @@ export interface UpgradeCommand extends ChangeOfMode {
 }
 
 export type UpgradeResult =
-  | { readonly kind: "upgraded"; readonly entry: GrantEntry; readonly expiresAt: EpochMs }
+  | { readonly kind: "upgraded"; readonly grant: GrantFacts }
   | {
       readonly kind: "queued";
       readonly number: number;
@@ -49,6 +49,8 @@ export type UpgradeResult =
     }
   | { readonly kind: "refused"; readonly denial: Denial }
   | { readonly kind: "conflict"; readonly other: HolderView }
+  /** A later change of the lease came first: the wish is to be sent anew, under a new number. */
+  | { readonly kind: "overtaken" }
   | LostResult;
 
 /**
@@ -69,20 +71,20 @@ export function decideUpgrade(
   }
   draft.relyOn(grant.expiresAt);
   if (grant.mode === "exclusive")
-    return finish(draft, upgraded(draft, noted(draft, grant, command)));
+    return finish(draft, upgraded(draft, noted(draft, grant, command), command));
   const asked: Asked = { mode: "exclusive", upgrades: command.id };
   const [head] = draft.queue;
   if (head?.upgrades !== undefined && head.upgrades !== command.id) {
     return finish(draft, { kind: "conflict", other: viewOf(draft, head) });
   }
   if (command.change < grant.change) {
-    return finish(draft, { kind: "refused", denial: denialOf(draft, asked, null) });
+    return finish(draft, { kind: "overtaken" });
   }
   noted(draft, grant, command);
   if (blockersOf(draft, asked).length === 0) {
     if (head?.upgrades === command.id)
       removeTicket(draft, { ticket: head, page: null, position: 0 });
-    return finish(draft, upgraded(draft, upgradeGrant(draft, command.id)));
+    return finish(draft, upgraded(draft, upgradeGrant(draft, command.id), command));
   }
   if (command.waitMs === 0) {
     return finish(draft, { kind: "refused", denial: denialOf(draft, asked, null) });
@@ -97,8 +99,8 @@ function noted(draft: LockDraft, grant: Grant, { change }: ChangeOfMode): Grant 
   return next;
 }
 
-function upgraded(draft: LockDraft, grant: Grant): UpgradeResult {
-  return { kind: "upgraded", entry: entryOf(draft.name, grant), expiresAt: grant.expiresAt };
+function upgraded(draft: LockDraft, grant: Grant, { attempt }: UpgradeCommand): UpgradeResult {
+  return { kind: "upgraded", grant: { ...grantFacts(draft.name, grant), id: attempt } };
 }
 
 function enqueueWish(
