@@ -32,7 +32,12 @@ export class Acquiring {
   }
 
   async acquireLease(request: LockRequest): Promise<LeaseHandle> {
-    return this.#leaseOf(await this.#acquire(request, request.owner), request);
+    return this.#leaseOf(await this.acquireGrant(request), request);
+  }
+
+  /** The grant of a call that waits, for leases of a kind of their own. */
+  async acquireGrant(request: LockRequest): Promise<Granted> {
+    return this.#acquire(request, request.owner);
   }
 
   async tryLease(request: LockRequest): Promise<Lease | null> {

@@ -1,3 +1,5 @@
+import { utf8Bytes } from "../core/name.ts";
+import type { Json } from "../core/scalars.ts";
 import { InvalidArgumentError } from "../errors.ts";
 
 /** Checks of plain values that come from callers; each names the parameter and the value (L6). */
@@ -52,6 +54,33 @@ export function checkInteger(
 /** The value, or its default when it is omitted; null is a value, and a wrong one. */
 export function orDefault<Value>(value: Value | undefined, standard: Value): Value {
   return value === undefined ? standard : value;
+}
+
+/** A value that JSON can hold, of at most so many bytes as text; a copy of it. */
+export function checkJson(parameter: string, value: unknown, bytesMax: number): Json {
+  const text = textOf(value);
+  if (text === undefined || utf8Bytes(text) > bytesMax) {
+    const rule = `must be a JSON value of at most ${bytesMax} bytes`;
+    throw new InvalidArgumentError(parameter, value, rule);
+  }
+  return JSON.parse(text) as Json;
+}
+
+/** JSON drops functions, symbols and undefined in silence; here they make a wrong value. */
+function textOf(value: unknown): string | undefined {
+  try {
+    const isWhole = (_key: string, each: unknown): unknown => {
+      const kind = typeof each;
+      const isNumber = kind === "number" && !Number.isFinite(each);
+      if (isNumber || kind === "function" || kind === "symbol" || each === undefined) {
+        throw new TypeError("no JSON");
+      }
+      return each;
+    };
+    return JSON.stringify(value, isWhole);
+  } catch {
+    return undefined;
+  }
 }
 
 export function checkSignal(value: unknown): AbortSignal | undefined {

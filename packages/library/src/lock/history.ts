@@ -1,18 +1,18 @@
 import type { RecordKey } from "../core/key.ts";
 import { decodeAudit } from "../core/lock/codec.ts";
 import { auditKinds, type AuditKind, type AuditRecord } from "../core/lock/record.ts";
+import type { LockScope } from "../core/lock/scope.ts";
 import { checkName } from "../core/name.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { checkInteger, checkOneOf, checkSignal, orDefault } from "./argument-checks.ts";
 import type { EngineCalls } from "./engine-calls.ts";
 import type { HistoryEntry, HistoryOptions } from "./space-api.ts";
-import type { SpaceContext } from "./space-context.ts";
 
 const entriesPerPage = 500;
 
 /** Checks the options at once, and reads the audit page by page as the caller goes on. */
 export function readHistory(
-  context: SpaceContext,
+  { namespace, part = "lock" }: LockScope,
   calls: EngineCalls,
   options: HistoryOptions,
 ): AsyncIterable<HistoryEntry> {
@@ -21,7 +21,7 @@ export function readHistory(
   const since = checkInteger("since", orDefault(options.since, 0), bounds);
   const wanted = checkKinds(orDefault(options.kinds, auditKinds));
   const signal = checkSignal(options.signal);
-  const prefix = ["audit", context.scope.namespace, "lock", ...(name === null ? [] : [name])];
+  const prefix = ["audit", namespace, part, ...(name === null ? [] : [name])];
   const isWanted = (entry: HistoryEntry): boolean =>
     entry.at >= since && wanted.includes(entry.kind);
   return entries(calls, prefix, isWanted, signal);

@@ -1,6 +1,7 @@
 import { isNeeds } from "../core/decision.ts";
 import { decideForce } from "../core/lock/force.ts";
 import { lockKey } from "../core/lock/keys.ts";
+import type { LockScope } from "../core/lock/scope.ts";
 import { checkName, checkNote } from "../core/name.ts";
 import { checkFlag, checkInteger, checkKnown, checkSignal, orDefault } from "./argument-checks.ts";
 import type { EngineCalls } from "./engine-calls.ts";
@@ -22,8 +23,12 @@ export class LockAdmin {
     this.#sweeper = sweeper;
   }
 
-  async forceRelease(name: string, options: ForceOptions): Promise<ForceResult> {
-    const { scope, lifetime } = this.#context;
+  async forceRelease(
+    name: string,
+    options: ForceOptions,
+    scope: LockScope = this.#context.scope,
+  ): Promise<ForceResult> {
+    const { lifetime } = this.#context;
     checkName("name", name);
     checkKnown("options", options, ["reason", "token", "noDelay"], "forceRelease");
     const reason = checkNote("reason", options.reason, 1);
@@ -34,7 +39,7 @@ export class LockAdmin {
     const command = { scope, name, token, reason, isWithoutDelay };
     let ended: ForceResult["ended"] = [];
     const { outcome } = await this.#calls.untilAnswered(
-      [lockKey(scope.namespace, name)],
+      [lockKey(scope.namespace, name, scope.part)],
       (snapshot, isRepeat) => {
         // What the last attempt was about to end may have been ended by it (6.6).
         const decision = decideForce(snapshot, { ...command, earlier: isRepeat ? ended : [] });

@@ -1,5 +1,6 @@
 import { lockKey } from "../core/lock/keys.ts";
 import { decideOutlook, type LockOutlook } from "../core/lock/status.ts";
+import type { LockScope } from "../core/lock/scope.ts";
 import type { LockStatus } from "../core/lock/views.ts";
 import { checkName } from "../core/name.ts";
 import { InvalidArgumentError } from "../errors.ts";
@@ -29,9 +30,12 @@ export class LockViews {
   readonly #calls: EngineCalls;
   readonly #stopping = new AbortController();
 
-  constructor(context: SpaceContext, calls: EngineCalls) {
+  readonly #scope: LockScope;
+
+  constructor(context: SpaceContext, calls: EngineCalls, scope: LockScope = context.scope) {
     this.#context = context;
     this.#calls = calls;
+    this.#scope = scope;
   }
 
   /** Ends every watch. */
@@ -65,27 +69,29 @@ export class LockViews {
     const target = watchedPrefix(what);
     this.#context.lifetime.assertOpen();
     const stops = [this.#stopping.signal, ...(signal === undefined ? [] : [signal])];
-    return watchLocks(this.#context, this.#calls, { ...target, signal: AbortSignal.any(stops) });
+    const { part = "lock" } = this.#scope;
+    const stop = AbortSignal.any(stops);
+    return watchLocks(this.#context, this.#calls, { ...target, part, signal: stop });
   }
 
   history(options: HistoryOptions): AsyncIterable<HistoryEntry> {
     checkKnown("options", options, ["name", "since", "kinds", "signal"], "history");
-    const entries = readHistory(this.#context, this.#calls, options);
+    const entries = readHistory(this.#scope, this.#calls, options);
     this.#context.lifetime.assertOpen();
     return entries;
   }
 
   async #lookAt(name: string, options: SignalOption, call: string): Promise<LockOutlook> {
-    const { namespace, clockErrorMs } = this.#context.scope;
+    const { namespace, clockErrorMs, part } = this.#scope;
     checkName("name", name);
     checkKnown("options", options, ["signal"], call);
     const signal = checkSignal(options.signal);
     this.#context.lifetime.assertOpen();
-    const command = { namespace, name, clockErrorMs };
+    const command = { namespace, name, clockErrorMs, part };
     const bounds = { deadlineMs: this.#calls.deadlineMs(), signal };
     const { outcome, sentAtMs } = await abortable(name, signal, () =>
       this.#calls.plain(
-        [lockKey(namespace, name)],
+        [lockKey(namespace, name, part)],
         (snapshot) => decideOutlook(snapshot, command),
         bounds,
       ),

@@ -8,6 +8,7 @@ import type { DurationMs, Json } from "../core/scalars.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import {
   checkFunction,
+  checkInteger,
   checkKnown,
   checkOneOf,
   checkSignal,
@@ -98,6 +99,37 @@ export function parseBatch(
   const items = itemsOf(config, parseRequests(requests));
   const options = checkOptions(call, given, []);
   return { ...parseTerms(config, call, options), name: items[0].name, items };
+}
+
+/** The most permits that a semaphore has. */
+export const limitMost = 10_000;
+
+/** Places of a semaphore; more than its limit are refused before any traffic (L105). */
+export function parsePermits(
+  config: SpaceConfig,
+  call: "acquire" | "tryAcquire",
+  { name, limit }: { readonly name: string; readonly limit: number },
+  given: object,
+): LockRequest {
+  const options = checkOptions(call, given, ["permits"]);
+  const asked = orDefault(options["permits"], 1);
+  const permits = checkInteger("permits", asked, { least: 1, most: limit });
+  const items = [{ name, mode: "exclusive" }] as const;
+  const terms = parseTerms(config, call, options);
+  return { ...terms, name, items, part: "semaphore", permits, limit };
+}
+
+/** A candidacy: an exclusive request that carries a value, and waits without limit (L102). */
+export function parseCampaign(
+  config: SpaceConfig,
+  name: string,
+  value: Json,
+  given: object,
+): LockRequest {
+  const options = checkOptions("acquire", given, []);
+  const wait = orDefault(options["wait"], Infinity);
+  const terms = parseTerms(config, "acquire", { ...options, wait });
+  return { ...terms, name, items: [{ name, mode: "exclusive" }], value };
 }
 
 function checkOptions(

@@ -2,7 +2,7 @@ import type { Duration } from "../core/duration.ts";
 import type { Actor, AuditEntry, AuditKind, Mode } from "../core/lock/record.ts";
 import type { AuditLevel } from "../core/lock/scope.ts";
 import type { Denial, LockState, LockStatus } from "../core/lock/views.ts";
-import type { EpochMs } from "../core/scalars.ts";
+import type { EpochMs, Json } from "../core/scalars.ts";
 import type { Capabilities } from "../engine/contract.ts";
 import type { LossReason } from "../errors.ts";
 import type { Clock, Entropy } from "../time/clock.ts";
@@ -191,6 +191,8 @@ export interface Lease extends AsyncDisposable {
   /** The credential of this lease. Keep it to yourself. */
   readonly leaseId: string;
   readonly owner: string;
+  /** The places of a semaphore that this lease fills; none of a lock. */
+  readonly slots: readonly number[];
   /** Effective length, as the engine enforces it. */
   readonly leaseMs: number;
   /** End in engine time, as of the last renewal whose outcome is known. */
@@ -226,6 +228,71 @@ export interface Lease extends AsyncDisposable {
   release(): Promise<boolean>;
   /** Everything but the lease id. */
   toJSON(): Record<string, unknown>;
+}
+
+export type CampaignOptions = Omit<AcquireOptions, "mode" | "owners">;
+
+/** Who leads, as others see it. */
+export interface Leader {
+  /** What the leader has proclaimed; null when nothing. */
+  readonly value: Json;
+  readonly owner: string;
+  readonly token: number;
+  readonly since: EpochMs;
+}
+
+/** A live leadership: a lease of the lock of the election's name (L102). */
+export interface Leadership extends Lease {
+  /** Changes the value that others see; JSON of at most 4 KiB. Throws `LEASE_LOST` (L104). */
+  proclaim(value: Json): Promise<void>;
+  /** Releases the leadership; true when this call freed it. */
+  resign(): Promise<boolean>;
+}
+
+/** At most one leader of a name at a time (L102). */
+export interface Election {
+  readonly name: string;
+  /** Waits to become the leader, without limit unless `wait` says so. */
+  campaign(value?: Json, options?: CampaignOptions): Promise<Leadership>;
+  /** The present leader, or null. Changes nothing. */
+  leader(options?: { readonly signal?: AbortSignal }): Promise<Leader | null>;
+  /** The present leader first, then changes; null while nobody leads; some may be skipped (L103). */
+  observe(options?: { readonly signal?: AbortSignal }): AsyncIterable<Leader | null>;
+}
+
+export interface PermitOptions extends BatchOptions {
+  /** How many places to take, 1 to the limit. Default 1. */
+  readonly permits?: number | undefined;
+}
+
+export interface TryPermitOptions extends TryBatchOptions {
+  readonly permits?: number | undefined;
+}
+
+/**
+ * Several places of one name, served in the order of requests, large ones included (L105). A
+ * semaphore has nothing to do with the lock of the same name.
+ */
+export interface Semaphore {
+  readonly name: string;
+  readonly limit: number;
+  /**
+   * Takes places, waiting for them; `lease.slots` says which. Throws as `space.acquire` does, and
+   * `LIMIT_MISMATCH` while the semaphore is in use with another limit (L106).
+   */
+  acquire(options?: PermitOptions): Promise<Lease>;
+  tryAcquire(options?: TryPermitOptions): Promise<Lease | null>;
+  using<Value>(
+    options: PermitOptions,
+    work: (lease: Lease, signal: AbortSignal) => Promise<Value> | Value,
+  ): Promise<Value>;
+  /** Sets the limit; shrinking takes no place away (L106). Gives the semaphore of that limit. */
+  resize(limit: number, options: { readonly reason: string }): Promise<Semaphore>;
+  status(options?: { readonly signal?: AbortSignal }): Promise<LockStatus>;
+  why(options?: { readonly signal?: AbortSignal }): Promise<Explanation>;
+  watch(options?: { readonly signal?: AbortSignal }): AsyncIterable<LockEvent>;
+  history(options?: Omit<HistoryOptions, "name">): AsyncIterable<HistoryEntry>;
+  forceRelease(options: ForceOptions): Promise<ForceResult>;
 }
 
 export interface ListOptions {
@@ -340,6 +407,7 @@ export interface CloseOptions {
 export interface SweepCounts {
   readonly locks: number;
   readonly presences: number;
+  readonly batches: number;
   readonly audits: number;
 }
 
@@ -383,6 +451,10 @@ export interface Space extends AsyncDisposable {
     options: AcquireOptions,
     work: (lease: Lease, signal: AbortSignal) => Promise<Value> | Value,
   ): Promise<Value>;
+  /** The semaphore of a name, with the limit that all of its users agree on (L105). */
+  semaphore(name: string, options: { readonly limit: number }): Semaphore;
+  /** The election of a leader of a name (L102). */
+  election(name: string): Election;
   /** Takes the lock for an owner id, in no process's keeping, until it is resumed or over (L88). */
   claim(name: string, owner: string, options?: ClaimOptions): Promise<Claim>;
   /** The same without waiting; false when the lock is not to be had. */

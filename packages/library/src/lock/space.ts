@@ -10,6 +10,8 @@ import { InvalidArgumentError } from "../errors.ts";
 import { Acquiring } from "./acquiring.ts";
 import { checkFlag, checkKnown, checkOneOf } from "./argument-checks.ts";
 import { Background } from "./background.ts";
+import { ElectionHandle } from "./election.ts";
+import { SemaphoreHandle } from "./semaphore.ts";
 import { Claims } from "./claims.ts";
 import { EngineCalls } from "./engine-calls.ts";
 import { eventNames } from "./events.ts";
@@ -34,6 +36,8 @@ import type {
   ListPage,
   LockEvent,
   PortableLease,
+  Election,
+  Semaphore,
   LockRequestItem,
   ResumeOptions,
   Space,
@@ -46,7 +50,7 @@ import type {
 } from "./space-api.ts";
 import type { SpaceContext } from "./space-context.ts";
 import { Sweeper } from "./sweeper.ts";
-import { runUnder } from "./using.ts";
+import { checkWork, runUnder } from "./using.ts";
 import { WaitingRoom } from "./waiting-room.ts";
 
 const closeGraceMs = 5_000;
@@ -138,6 +142,17 @@ export class LockSpace implements Space {
     const request = parseRequest(this.#context.config, "acquire", name, options);
     this.#context.lifetime.assertWritable("using");
     return runUnder(await this.#acquiring.acquireLease(request), request.signal, work);
+  }
+
+  semaphore(name: string, options: { readonly limit: number }): Semaphore {
+    const host = { context: this.#context, calls: this.#calls };
+    const parts = { acquiring: this.#acquiring, admin: this.#admin };
+    return new SemaphoreHandle({ ...host, ...parts }, name, options);
+  }
+
+  election(name: string): Election {
+    const host = { keeper: this.#keeper, acquiring: this.#acquiring, views: this.#views };
+    return new ElectionHandle(host, name);
   }
 
   async claim(name: string, owner: string, options: ClaimOptions = {}): Promise<Claim> {
@@ -253,12 +268,6 @@ export class LockSpace implements Space {
     await this.#calls
       .plain(keys, (snapshot) => decideAbsence(snapshot, scope), { deadlineMs })
       .catch((error: unknown) => events.fail(error, "deleting the presence"));
-  }
-}
-
-function checkWork(work: unknown): void {
-  if (typeof work !== "function") {
-    throw new InvalidArgumentError("work", work, "must be a function");
   }
 }
 

@@ -1,6 +1,7 @@
 import { decodeLock } from "../core/lock/codec.ts";
 import { floorKey, lockKey, sweepKey } from "../core/lock/keys.ts";
 import type { RecordKey } from "../core/key.ts";
+import type { LockScope } from "../core/lock/scope.ts";
 import {
   decideAdvance,
   decideForget,
@@ -56,16 +57,24 @@ export class Sweeper {
     const stop = AbortSignal.any(stops);
     if (signal?.aborted === true) throw new LockAbortedError(null, signal.reason);
     const { namespace } = this.#context.scope;
-    const locks = await this.#pages(["lock", namespace], { budget, stop }, (page) =>
-      this.#sweepLocks(page),
+    const { scope, semaphoreScope } = this.#context;
+    const plain = await this.#pages(["lock", namespace], { budget, stop }, (page) =>
+      this.#sweepLocks(page, scope),
     );
+    const others = { budget: budget - plain, stop };
+    const semaphores = await this.#pages(["semaphore", namespace], others, (page) =>
+      this.#sweepLocks(page, semaphoreScope),
+    );
+    const locks = plain + semaphores;
     const rest = { budget: budget - locks, stop };
     const presences = await this.#pages(["presence", namespace], rest, (page) =>
       this.#forget(page),
     );
-    const last = { budget: rest.budget - presences, stop };
+    const batch = { budget: rest.budget - presences, stop };
+    const batches = await this.#pages(["batch", namespace], batch, (page) => this.#forget(page));
+    const last = { budget: batch.budget - batches, stop };
     const audits = await this.#pages(["audit", namespace], last, (page) => this.#forget(page));
-    return { locks, presences, audits };
+    return { locks, presences, batches, audits };
   }
 
   /** Raises the floor first, then every existing counter (L65). */
@@ -78,21 +87,23 @@ export class Sweeper {
       { deadlineMs: this.#calls.deadlineMs() },
     );
     const everything = { budget: Infinity, stop: this.#stop.signal };
-    await this.#pages(["lock", scope.namespace], everything, async (page) => {
-      await Promise.all(
-        page.records.map(({ key }) => this.#raise(key[2] as string, floor, reason)),
-      );
-      return 0;
-    });
+    for (const each of [scope, this.#context.semaphoreScope]) {
+      const prefix = [each.part ?? "lock", scope.namespace];
+      // oxlint-disable-next-line no-await-in-loop -- two families of records
+      await this.#pages(prefix, everything, async (page) => {
+        const names = page.records.map(({ key }) => key[2] as string);
+        await Promise.all(names.map((name) => this.#raise(each, name, floor, reason)));
+        return 0;
+      });
+    }
     // Counters beyond the last page are as they were: the caller must not rely on them.
     if (this.#stop.signal.aborted) throw new SpaceClosedError();
     return floor;
   }
 
-  async #raise(name: string, to: number, reason: string): Promise<void> {
-    const { scope } = this.#context;
+  async #raise(scope: LockScope, name: string, to: number, reason: string): Promise<void> {
     await this.#calls.untilAnswered(
-      [lockKey(scope.namespace, name)],
+      [lockKey(scope.namespace, name, scope.part)],
       (snapshot) => decideRaiseCounter(snapshot, { scope, name, to, reason }),
       { deadlineMs: this.#calls.deadlineMs() },
     );
@@ -153,8 +164,8 @@ export class Sweeper {
     }
   }
 
-  async #sweepLocks(page: Page): Promise<number> {
-    const { scope, config, events } = this.#context;
+  async #sweepLocks(page: Page, scope: LockScope): Promise<number> {
+    const { config, events } = this.#context;
     const { retention } = config;
     const deletable: string[] = [];
     const stale: string[] = [];
@@ -168,11 +179,14 @@ export class Sweeper {
         events.fail(error, "sweeping");
       }
     }
-    await Promise.all(stale.map((name) => this.#advance(name)));
+    await Promise.all(stale.map((name) => this.#advance(scope, name)));
     if (deletable.length === 0) return 0;
     const command = { scope, names: deletable, retention };
     const { outcome } = await this.#calls.plain(
-      [...deletable.map((name) => lockKey(scope.namespace, name)), floorKey(scope.namespace)],
+      [
+        ...deletable.map((name) => lockKey(scope.namespace, name, scope.part)),
+        floorKey(scope.namespace),
+      ],
       (snapshot) => decideSweep(snapshot, command),
       { deadlineMs: this.#calls.deadlineMs(), isBackground: true },
     );
@@ -182,10 +196,9 @@ export class Sweeper {
     return outcome.deleted.length;
   }
 
-  async #advance(name: string): Promise<void> {
-    const { scope } = this.#context;
+  async #advance(scope: LockScope, name: string): Promise<void> {
     await this.#calls.untilAnswered(
-      [lockKey(scope.namespace, name)],
+      [lockKey(scope.namespace, name, scope.part)],
       (snapshot) => decideAdvance(snapshot, { scope, name }),
       { deadlineMs: this.#calls.deadlineMs(), isBackground: true },
     );

@@ -1,6 +1,11 @@
-import { LeaseLostError } from "../errors.ts";
+import { InvalidArgumentError, LeaseLostError } from "../errors.ts";
 import type { LeaseHandle } from "./lease-handle.ts";
 import type { Lease } from "./space-api.ts";
+
+export function checkWork(work: unknown): void {
+  if (typeof work === "function") return;
+  throw new InvalidArgumentError("work", work, "must be a function");
+}
 
 /**
  * Runs a body under a lease and releases it when the body has settled (L52).

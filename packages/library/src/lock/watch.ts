@@ -1,4 +1,5 @@
 import { lockKey } from "../core/lock/keys.ts";
+import type { Part } from "../core/lock/scope.ts";
 import { decideStatus, statusOfRecord } from "../core/lock/status.ts";
 import type { LockStatus } from "../core/lock/views.ts";
 import type { EngineCalls } from "./engine-calls.ts";
@@ -9,6 +10,7 @@ export interface WatchTarget {
   /** The one lock; null for all whose names begin with `prefix`. */
   readonly name: string | null;
   readonly prefix: string;
+  readonly part: Part;
   readonly signal: AbortSignal;
 }
 
@@ -73,11 +75,11 @@ async function lookAll(
   const { scope, events } = context;
   const { namespace, clockErrorMs } = scope;
   try {
-    const { name } = target;
+    const { name, part } = target;
     if (name !== null) {
       const { outcome } = await calls.plain(
-        [lockKey(namespace, name)],
-        (snapshot) => decideStatus(snapshot, { namespace, name, clockErrorMs }),
+        [lockKey(namespace, name, part)],
+        (snapshot) => decideStatus(snapshot, { namespace, name, clockErrorMs, part }),
         { deadlineMs: calls.deadlineMs(), signal: target.signal },
       );
       return [outcome];
@@ -92,7 +94,7 @@ async function lookAll(
 async function listAll(
   { scope }: SpaceContext,
   calls: EngineCalls,
-  { prefix, signal }: WatchTarget,
+  { prefix, part, signal }: WatchTarget,
 ): Promise<readonly LockStatus[]> {
   const all: LockStatus[] = [];
   let after: string | undefined;
@@ -100,7 +102,7 @@ async function listAll(
   do {
     const request = { limit: locksPerPage, partial: prefix, after };
     // oxlint-disable-next-line no-await-in-loop -- each page begins where the one before ended
-    const page = await calls.scan(["lock", scope.namespace], request, signal);
+    const page = await calls.scan([part, scope.namespace], request, signal);
     const scene = { now: page.now, clockErrorMs: scope.clockErrorMs };
     all.push(...page.records.map(({ key, value }) => statusOfRecord(key, value, scene)));
     after = page.next;
@@ -114,7 +116,8 @@ function eventOf(before: LockStatus | undefined, status: LockStatus): LockEvent 
     before.counter === status.counter &&
     before.state === status.state &&
     before.depth === status.depth &&
-    before.token === status.token;
+    before.token === status.token &&
+    valuesOf(before) === valuesOf(status);
   if (isSame || (before !== undefined && status.counter < before.counter)) return undefined;
   const minted = before === undefined ? 0 : status.counter - before.counter;
   const isShown = before !== undefined && status.token > before.counter;
@@ -127,6 +130,13 @@ function eventOf(before: LockStatus | undefined, status: LockStatus): LockEvent 
     depth: status.depth,
     now: status.now,
   };
+}
+
+/** What the holders have proclaimed, as one text (L104). */
+function valuesOf({ holders }: LockStatus): string {
+  return holders.some(({ value }) => value !== undefined)
+    ? JSON.stringify(holders.map(({ value }) => value ?? null))
+    : "";
 }
 
 /** Rings on a hint, after a look period, and when the watch ends. */
@@ -174,8 +184,8 @@ class WatchBell {
 
   async #listen(): Promise<void> {
     const { engine, scope } = this.#context;
-    const { name, prefix } = this.#target;
-    const area = ["lock", scope.namespace];
+    const { name, prefix, part } = this.#target;
+    const area = [part, scope.namespace];
     const watched = name === null ? area : [...area, name];
     for await (const { key } of engine.watch(watched, { signal: this.#stop.signal })) {
       const hinted = key[2];

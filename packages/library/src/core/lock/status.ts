@@ -5,6 +5,7 @@ import { decodeLock, decodePage } from "./codec.ts";
 import { holderView } from "./denial.ts";
 import { lockKey, queueKey } from "./keys.ts";
 import { pageTicketsMax, type Grant, type LockRecord, type Ticket } from "./record.ts";
+import type { Part } from "./scope.ts";
 import { blocksUntil, endForOthers } from "./validity.ts";
 import { queueShownMax, type LockState, type LockStatus } from "./views.ts";
 
@@ -13,14 +14,15 @@ const pagesReadMax = 128;
 
 export interface StatusCommand {
   readonly namespace: string;
+  readonly part?: Part | undefined;
   readonly name: string;
   readonly clockErrorMs: DurationMs;
 }
 
 /** What a lock looks like now. Writes nothing, grants nothing, reclaims nothing (L107). */
 export function decideStatus(snapshot: Snapshot, command: StatusCommand): Decision<LockStatus> {
-  const { namespace, name } = command;
-  const key = lockKey(namespace, name);
+  const { namespace, name, part } = command;
+  const key = lockKey(namespace, name, part);
   if (!snapshot.has(key)) return { needs: [key] };
   const value = snapshot.get(key);
   const scene = { now: snapshot.now, clockErrorMs: command.clockErrorMs, name };
@@ -34,7 +36,7 @@ export function decideStatus(snapshot: Snapshot, command: StatusCommand): Decisi
 /** The tickets of the record and of as many pages behind it as a status shows. */
 function firstTickets(
   snapshot: Snapshot,
-  { namespace, name }: StatusCommand,
+  { namespace, name, part }: StatusCommand,
   { queue, pages }: LockRecord,
 ): readonly Ticket[] | Needs {
   const tickets = [...queue];
@@ -42,12 +44,12 @@ function firstTickets(
   // Pages from which tickets have gone show less: more of them are read, up to the bound.
   const last = Math.min(pages.last, pages.first + pagesReadMax - 1);
   for (let page = pages.first; page <= last && tickets.length < queueShownMax; page += 1) {
-    const key = queueKey(namespace, name, page);
+    const key = queueKey(namespace, name, page, part);
     if (!snapshot.has(key)) {
       const missing = Math.ceil((queueShownMax - tickets.length) / pageTicketsMax);
       const count = Math.min(missing, last - page + 1);
       return {
-        needs: Array.from({ length: count }, (_, i) => queueKey(namespace, name, page + i)),
+        needs: Array.from({ length: count }, (_, i) => queueKey(namespace, name, page + i, part)),
       };
     }
     tickets.push(...decodePage(key, snapshot.get(key)).tickets);
@@ -66,7 +68,7 @@ export interface LockOutlook {
 export function decideOutlook(snapshot: Snapshot, command: StatusCommand): Decision<LockOutlook> {
   const decision = decideStatus(snapshot, command);
   if (isNeeds(decision)) return decision;
-  const key = lockKey(command.namespace, command.name);
+  const key = lockKey(command.namespace, command.name, command.part);
   const value = snapshot.get(key);
   const grants = value === undefined ? [] : decodeLock(key, value).grants;
   const ends = grants

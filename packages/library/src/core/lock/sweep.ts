@@ -3,12 +3,19 @@ import type { RecordKey } from "../key.ts";
 import type { DurationMs, EpochMs, FencingToken, Json } from "../scalars.ts";
 import { auditRecordOf } from "./audit.ts";
 import { endOver } from "./ending.ts";
-import { decodeAudit, decodeFloor, decodeLock, decodePresence, decodeSweepTurn } from "./codec.ts";
+import {
+  decodeAudit,
+  decodeBatch,
+  decodeFloor,
+  decodeLock,
+  decodePresence,
+  decodeSweepTurn,
+} from "./codec.ts";
 import { openLock } from "./draft.ts";
 import { type Outcome } from "./outcome.ts";
 import { LockDraft } from "./draft.ts";
 import type { EndFacts } from "./facts.ts";
-import { floorKey, lockKey, sweepKey } from "./keys.ts";
+import { floorKey, lockKey, presenceKey, sweepKey } from "./keys.ts";
 import type { AuditEntry, Grant, LockRecord } from "./record.ts";
 import { raiseCounter } from "./renew.ts";
 import type { LockScope } from "./scope.ts";
@@ -65,7 +72,7 @@ export interface SweepResult {
  */
 export function decideSweep(snapshot: Snapshot, command: SweepCommand): Decision<SweepResult> {
   const { scope, names, retention } = command;
-  const keys = names.map((name) => lockKey(scope.namespace, name));
+  const keys = names.map((name) => lockKey(scope.namespace, name, scope.part));
   const floorAt = floorKey(scope.namespace);
   const needs = [...keys, floorAt].filter((key) => !snapshot.has(key));
   if (needs.length > 0) return { needs: [...keys, floorAt] };
@@ -137,21 +144,39 @@ export interface ForgetCommand {
   readonly retention: Retention;
 }
 
-/** Deletes presences that are long dead and audit entries past their retention (L123). */
+/**
+ * Deletes presences that are long dead, audit entries past their retention, and the parts of
+ * batches whose process is gone (L123).
+ */
 export function decideForget(snapshot: Snapshot, command: ForgetCommand): Decision<number> {
   const { keys, retention } = command;
-  if (keys.some((key) => !snapshot.has(key))) return { needs: keys };
+  const owners = keys.flatMap((key) => ownerOf(snapshot, key));
+  const needs = [...keys, ...owners].filter((key) => !snapshot.has(key));
+  if (needs.length > 0) return { needs };
   const { now } = snapshot;
   const writes = keys
     .filter((key) => {
       const value = snapshot.get(key);
       if (value === undefined) return false;
       if (key[0] === "audit") return decodeAudit(key, value).at <= now - retention.auditMs;
+      if (key[0] === "batch") return isOrphan(snapshot, key);
       const presence = decodePresence(key, value);
       return presence !== undefined && presence.aliveUntil <= now - retention.freeMs;
     })
     .map((key) => ({ key, value: null }));
   return { writes, outcome: writes.length };
+}
+
+/** The presence that a batch record stands under. */
+function ownerOf(snapshot: Snapshot, key: RecordKey): readonly RecordKey[] {
+  if (key[0] !== "batch" || !snapshot.has(key)) return [];
+  const batch = decodeBatch(key, snapshot.get(key));
+  return batch === undefined ? [] : [presenceKey(key[1] as string, batch.presence)];
+}
+
+/** Whether the process of a batch has been gone so long that its presence was swept. */
+function isOrphan(snapshot: Snapshot, key: RecordKey): boolean {
+  return ownerOf(snapshot, key).every((owner) => snapshot.get(owner) === undefined);
 }
 
 export interface RaiseFloorCommand {
