@@ -36,39 +36,30 @@ export type {
   AcquireOptions,
   AttachOptions,
   BatchOptions,
-  CampaignOptions,
   Claim,
   ClaimOptions,
-  CloseOptions,
-  Election,
+  LockRequestItem,
+  ResumeOptions,
+  TryClaimOptions,
+  TryOptions,
+  UpgradeOptions,
+  TryBatchOptions,
+} from "./lock/request-api.ts";
+export type { CampaignOptions, Election, Leader, Leadership } from "./lock/election-api.ts";
+export type { CloseOptions, Space, SpaceOptions, SweepCounts } from "./lock/space-api.ts";
+export type {
   Explanation,
   ForceOptions,
   ForceResult,
   HistoryEntry,
   HistoryOptions,
-  Leader,
-  Leadership,
-  Lease,
-  LeaseState,
   ListOptions,
   ListPage,
   LockEvent,
-  LockRequestItem,
-  PermitOptions,
-  PortableLease,
-  ResumeOptions,
-  Semaphore,
-  Space,
-  SpaceEventName,
-  SpaceEvents,
-  SpaceOptions,
-  SweepCounts,
-  TryBatchOptions,
-  TryClaimOptions,
-  TryPermitOptions,
-  TryOptions,
-  UpgradeOptions,
-} from "./lock/space-api.ts";
+} from "./lock/views-api.ts";
+export type { Lease, LeaseState, PortableLease } from "./lock/lease-api.ts";
+export type { PermitOptions, Semaphore, TryPermitOptions } from "./lock/semaphore-api.ts";
+export type { SpaceEventName, SpaceEvents } from "./lock/events-api.ts";
 export { open, openOn } from "./open.ts";
 export type { OpenOptions } from "./open.ts";
 export type { Clock, Entropy, Timer } from "./time/clock.ts";

@@ -11,7 +11,8 @@ import {
 import { LeaseHandle } from "./lease-handle.ts";
 import type { LeaseKeeper } from "./lease-keeper.ts";
 import type { LockRequest } from "./request.ts";
-import type { Claim, Lease } from "./space-api.ts";
+import type { Claim } from "./request-api.ts";
+import type { Lease } from "./lease-api.ts";
 import { isOverdue, LockWish } from "./lock-wish.ts";
 import { Waiter, type Granted } from "./waiter.ts";
 import type { WaitingRoom } from "./waiting-room.ts";

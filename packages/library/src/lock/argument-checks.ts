@@ -69,18 +69,19 @@ export function checkJson(parameter: string, value: unknown, bytesMax: number): 
 /** JSON drops functions, symbols and undefined in silence; here they make a wrong value. */
 function textOf(value: unknown): string | undefined {
   try {
-    const isWhole = (_key: string, each: unknown): unknown => {
-      const kind = typeof each;
-      const isNumber = kind === "number" && !Number.isFinite(each);
-      if (isNumber || kind === "function" || kind === "symbol" || each === undefined) {
-        throw new TypeError("no JSON");
-      }
-      return each;
-    };
-    return JSON.stringify(value, isWhole);
+    return JSON.stringify(value, refuseLosses);
   } catch {
     return undefined;
   }
+}
+
+function refuseLosses(_key: string, each: unknown): unknown {
+  const kind = typeof each;
+  const isNoNumber = kind === "number" && !Number.isFinite(each);
+  if (isNoNumber || kind === "function" || kind === "symbol" || each === undefined) {
+    throw new TypeError("JSON cannot hold this");
+  }
+  return each;
 }
 
 export function checkSignal(value: unknown): AbortSignal | undefined {

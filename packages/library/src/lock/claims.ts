@@ -13,7 +13,8 @@ import type { EngineCalls } from "./engine-calls.ts";
 import { LeaseHandle, type LeaseTerms } from "./lease-handle.ts";
 import type { LeaseKeeper } from "./lease-keeper.ts";
 import { parseMaxHold, parseRenew } from "./request.ts";
-import type { AttachOptions, Lease, PortableLease, ResumeOptions } from "./space-api.ts";
+import type { AttachOptions, ResumeOptions } from "./request-api.ts";
+import type { Lease, PortableLease } from "./lease-api.ts";
 
 /** Taking claims up, in any process, and giving them back (L88 to L94). */
 export class Claims {

@@ -9,7 +9,7 @@ import type { LeaseKeeper } from "./lease-keeper.ts";
 import { LeaseHandle } from "./lease-handle.ts";
 import type { LockViews } from "./lock-views.ts";
 import { parseCampaign } from "./request.ts";
-import type { CampaignOptions, Election, Leader, Leadership } from "./space-api.ts";
+import type { CampaignOptions, Election, Leader, Leadership } from "./election-api.ts";
 
 /** Most bytes of a proclaimed value (section 3). */
 const valueBytesMax = 4_096;

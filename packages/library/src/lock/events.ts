@@ -1,4 +1,4 @@
-import type { SpaceEventName, SpaceEvents } from "./space-api.ts";
+import type { SpaceEventName, SpaceEvents } from "./events-api.ts";
 
 const everyEvent: { readonly [Event in SpaceEventName]: true } = {
   acquired: true,

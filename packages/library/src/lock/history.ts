@@ -6,7 +6,7 @@ import { checkName } from "../core/name.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { checkInteger, checkOneOf, checkSignal, orDefault } from "./argument-checks.ts";
 import type { EngineCalls } from "./engine-calls.ts";
-import type { HistoryEntry, HistoryOptions } from "./space-api.ts";
+import type { HistoryEntry, HistoryOptions } from "./views-api.ts";
 
 const entriesPerPage = 500;
 

@@ -12,7 +12,7 @@ import {
   type LeaseFacts,
 } from "./lease-state.ts";
 import type { Loss } from "./loss.ts";
-import type { LeaseState } from "./space-api.ts";
+import type { LeaseState } from "./lease-api.ts";
 
 /** What a belief is about: the lease as its space knows it, and its locks. */
 export interface BelievedLease extends RenewedLease {

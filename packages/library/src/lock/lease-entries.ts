@@ -3,9 +3,9 @@ import type { GrantEntry } from "../core/lock/facts.ts";
 import { lockKey } from "../core/lock/keys.ts";
 import type { LockScope } from "../core/lock/scope.ts";
 import { InvalidArgumentError } from "../errors.ts";
-import type { PortableLease } from "./space-api.ts";
+import type { PortableLease } from "./lease-api.ts";
 
-/** The locks of one lease with their tokens and modes, in the order in which they were asked for. */
+/** The locks of one lease with their tokens and modes, in the order asked for. */
 export class LeaseEntries {
   readonly scope: LockScope;
   /** The keys of all its records. */

@@ -16,7 +16,8 @@ import { LeaseRenewals } from "./lease-renewals.ts";
 import { heldSince, release, type LeaseFacts } from "./lease-state.ts";
 import { findEnd, type Loss } from "./loss.ts";
 import { ModeChanges } from "./mode-changes.ts";
-import type { Lease, LeaseState, PortableLease, UpgradeOptions } from "./space-api.ts";
+import type { Lease, LeaseState, PortableLease } from "./lease-api.ts";
+import type { UpgradeOptions } from "./request-api.ts";
 
 export interface LeaseTerms {
   /** The family of records that the names belong to; locks unless said otherwise. */

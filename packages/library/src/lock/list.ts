@@ -4,7 +4,7 @@ import { ownerBytesMax } from "../core/name.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { checkInteger, checkOneOf, checkSignal, orDefault } from "./argument-checks.ts";
 import type { EngineCalls } from "./engine-calls.ts";
-import type { ListOptions, ListPage } from "./space-api.ts";
+import type { ListOptions, ListPage } from "./views-api.ts";
 import type { SpaceContext } from "./space-context.ts";
 
 const limitDefault = 100;

@@ -5,7 +5,8 @@ import type { LockScope } from "../core/lock/scope.ts";
 import { checkName, checkNote } from "../core/name.ts";
 import { checkFlag, checkInteger, checkKnown, checkSignal, orDefault } from "./argument-checks.ts";
 import type { EngineCalls } from "./engine-calls.ts";
-import type { ForceOptions, ForceResult, SweepCounts } from "./space-api.ts";
+import type { SweepCounts } from "./space-api.ts";
+import type { ForceOptions, ForceResult } from "./views-api.ts";
 import type { SpaceContext } from "./space-context.ts";
 import type { Sweeper } from "./sweeper.ts";
 

@@ -15,7 +15,7 @@ import type {
   ListOptions,
   ListPage,
   LockEvent,
-} from "./space-api.ts";
+} from "./views-api.ts";
 import type { SpaceContext } from "./space-context.ts";
 import { watchLocks } from "./watch.ts";
 import { explain } from "./why.ts";

@@ -1,25 +1,12 @@
 import { lockKey } from "../core/lock/keys.ts";
 import { decideDowngrade } from "../core/lock/upgrade.ts";
-import { LockAbortedError, LockWaitTimeoutError, type LeaseLostError } from "../errors.ts";
-import type { LostResult } from "../core/lock/renew.ts";
+import { LockAbortedError, LockWaitTimeoutError } from "../errors.ts";
 import { checkKnown, checkSignal } from "./argument-checks.ts";
-import type { LeaseEntries } from "./lease-entries.ts";
+import type { ChangingLease } from "./changing-lease.ts";
 import type { LeaseHost } from "./lease-host.ts";
 import { parseWait } from "./request.ts";
-import type { UpgradeOptions } from "./space-api.ts";
+import type { UpgradeOptions } from "./request-api.ts";
 import { UpgradeWish } from "./upgrade-wish.ts";
-
-/** A lease as far as a change of its mode is concerned. */
-export interface ChangingLease {
-  readonly leaseId: string;
-  readonly entries: LeaseEntries;
-  readonly leaseMs: number;
-  takeChange(): number;
-  /** The error that tells of its loss, as far as is known. */
-  lossError(): LeaseLostError;
-  assertNotOver(): void;
-  lostAs(result: LostResult): Promise<LeaseLostError>;
-}
 
 /**
  * Makes the locks of one lease exclusive, and shared again (L74 to L77). Wishes of one lease follow

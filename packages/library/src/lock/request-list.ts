@@ -2,9 +2,11 @@ import type { AskedItem } from "../core/lock/acquire-command.ts";
 import type { Mode } from "../core/lock/record.ts";
 import { checkName } from "../core/name.ts";
 import { InvalidArgumentError } from "../errors.ts";
-import { checkKnown, checkOneOf, orDefault } from "./argument-checks.ts";
+import { checkOneOf, orDefault } from "./argument-checks.ts";
 import type { SpaceConfig } from "./space-config.ts";
 
+/** What a request object may hold. */
+const members: ReadonlySet<string> = new Set(["name", "mode", "owners"]);
 /** Most owning locks of one name (section 3). */
 const ownersMax = 64;
 
@@ -58,7 +60,10 @@ function parseOne(
     const rule = "must be a name or a request object";
     throw new InvalidArgumentError("requests", request, rule, { position });
   }
-  checkKnown("requests", request, ["name", "mode", "owners"], "a request");
+  const odd = Object.keys(request).find((member) => !members.has(member));
+  if (odd !== undefined) {
+    throw new InvalidArgumentError("requests", odd, "may hold name, mode and owners", { position });
+  }
   const { name, mode, owners } = request as Readonly<Record<string, unknown>>;
   return {
     name: checkName("requests", name, position),

@@ -14,12 +14,10 @@ import type {
   ForceResult,
   HistoryEntry,
   HistoryOptions,
-  Lease,
   LockEvent,
-  PermitOptions,
-  Semaphore,
-  TryPermitOptions,
-} from "./space-api.ts";
+} from "./views-api.ts";
+import type { Lease } from "./lease-api.ts";
+import type { PermitOptions, Semaphore, TryPermitOptions } from "./semaphore-api.ts";
 import type { SpaceContext } from "./space-context.ts";
 import { checkWork, runUnder } from "./using.ts";
 

@@ -1,11 +1,35 @@
+import type {
+  Explanation,
+  ForceOptions,
+  ForceResult,
+  HistoryOptions,
+  HistoryEntry,
+  ListOptions,
+  ListPage,
+  LockEvent,
+} from "./views-api.ts";
 import type { Duration } from "../core/duration.ts";
-import type { Actor, AuditEntry, AuditKind, Mode } from "../core/lock/record.ts";
+import type { Actor } from "../core/lock/record.ts";
 import type { AuditLevel } from "../core/lock/scope.ts";
-import type { Denial, LockState, LockStatus } from "../core/lock/views.ts";
-import type { EpochMs, Json } from "../core/scalars.ts";
+import type { LockStatus } from "../core/lock/views.ts";
 import type { Capabilities } from "../engine/contract.ts";
-import type { LossReason } from "../errors.ts";
 import type { Clock, Entropy } from "../time/clock.ts";
+import type { Election } from "./election-api.ts";
+import type { SpaceEventName, SpaceEvents } from "./events-api.ts";
+import type { Lease, PortableLease } from "./lease-api.ts";
+import type {
+  AcquireOptions,
+  AttachOptions,
+  BatchOptions,
+  Claim,
+  ClaimOptions,
+  LockRequestItem,
+  ResumeOptions,
+  TryClaimOptions,
+  TryOptions,
+  TryBatchOptions,
+} from "./request-api.ts";
+import type { Semaphore } from "./semaphore-api.ts";
 
 /** How a space is opened. Every duration is in milliseconds or text such as `"30s"`. */
 export interface SpaceOptions {
@@ -38,7 +62,7 @@ export interface SpaceOptions {
   readonly queueLimit?: number | undefined;
   /** Most grants of one lock; 1 to 1000. Default 1000, less where the engine says so. */
   readonly holderLimit?: number | undefined;
-  /** Most locks of one batch, owning locks included. Default 10 000, less where the engine says so. */
+  /** Most locks of one batch, with owning locks. Default 10 000, less where the engine says so. */
   readonly batchLimit?: number | undefined;
   /** The owning locks of a name, nearest first, for requests that give none (L84). */
   readonly ownersOf?: ((name: string) => readonly string[]) | undefined;
@@ -56,345 +80,6 @@ export interface SpaceOptions {
   /** Source of chance. Default: the system's. For tests. */
   readonly entropy?: Entropy | undefined;
 }
-
-export interface TryOptions {
-  /**
-   * Lease length. Omitted, zero or negative: the space's default; longer than the maximum: capped.
-   */
-  readonly lease?: Duration | undefined;
-  /** Default `"exclusive"`. */
-  readonly mode?: Mode | undefined;
-  /** Who asks, for people to read; 1 to 256 bytes. */
-  readonly owner?: string | undefined;
-  /** Shown with the holder; at most 1024 bytes. */
-  readonly note?: string | undefined;
-  /** `"auto"` (default) renews at a third of the lease; `"manual"` leaves it to the holder. */
-  readonly renew?: "auto" | "manual" | undefined;
-  /** Keeps others out for this long after a lapse or a forced end; 0 to 60 s. Default 0. */
-  readonly lockDelay?: Duration | undefined;
-  /** Stop renewing after this long; at least the lease length. Default: never. */
-  readonly maxHold?: Duration | undefined;
-  /** Ends the call only before it is sent. */
-  readonly signal?: AbortSignal | undefined;
-  /** Told why, when the answer is null. */
-  readonly refused?: ((denial: Denial) => void) | undefined;
-  /**
-   * The owning locks of the name, nearest first, at most 64: they are held shared as long as the
-   * name is held (L84). Default: what `ownersOf` of the space says.
-   */
-  readonly owners?: readonly string[] | undefined;
-}
-
-/** One lock of a batch. */
-export interface LockRequestItem {
-  readonly name: string;
-  /** Default `"exclusive"`. */
-  readonly mode?: Mode | undefined;
-  /** The owning locks of the name, nearest first; default: what `ownersOf` of the space says. */
-  readonly owners?: readonly string[] | undefined;
-}
-
-export type BatchOptions = Omit<AcquireOptions, "mode" | "owners">;
-export type TryBatchOptions = Omit<TryOptions, "mode" | "owners">;
-
-export interface AcquireOptions extends Omit<TryOptions, "refused"> {
-  /** How long to wait: 0 never queues; `Infinity` waits for the signal. Default 30 s. */
-  readonly wait?: Duration | undefined;
-  /** Ends the waiting; fired after the grant it changes nothing. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-export interface ClaimOptions {
-  /** How long the claim stands, and later the lease it is resumed into; capped at `claimMax`. */
-  readonly lease?: Duration | undefined;
-  /** How long to wait: 0 never queues; `Infinity` waits for the signal. Default 30 s. */
-  readonly wait?: Duration | undefined;
-  /** Shown with the holder; at most 1024 bytes. */
-  readonly note?: string | undefined;
-  /** Keeps others out for this long after a lapse or a forced end; 0 to 60 s. Default 0. */
-  readonly lockDelay?: Duration | undefined;
-  /** Ends the waiting; fired after the grant it changes nothing. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-export interface TryClaimOptions extends Omit<ClaimOptions, "wait"> {
-  /** Told why, when the answer is false. */
-  readonly refused?: ((denial: Denial) => void) | undefined;
-}
-
-/** A claim as it was granted; whoever knows its owner id may resume it. */
-export interface Claim {
-  /** Place in the lock's history. */
-  readonly token: number;
-  /** End in engine time unless it is resumed before. */
-  readonly expiresAt: EpochMs;
-  /** Effective length in ms. */
-  readonly leaseMs: number;
-}
-
-export interface ResumeOptions {
-  /** Refuse, with null, while a resumed lease of the claim is live. Default false. */
-  readonly ifUnresumed?: boolean | undefined;
-  /** `"auto"` (default) renews with the length of the claim; `"manual"` leaves it to the holder. */
-  readonly renew?: "auto" | "manual" | undefined;
-  /** Stop renewing after this long. Default: never. */
-  readonly maxHold?: Duration | undefined;
-  /** Ends the call only before it is sent. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** Lost and released are final; unverified lasts until the engine answers after a suspend. */
-export type LeaseState = "held" | "unverified" | "lost" | "released";
-
-export interface UpgradeOptions {
-  /** Which of the lease's locks; default the first. */
-  readonly name?: string | undefined;
-  /** How long to wait: 0 asks once; `Infinity` waits for the signal. Default 30 s. */
-  readonly wait?: Duration | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** A lease on its way to another process. Whoever has it can take the lease up, once. */
-export interface PortableLease {
-  readonly namespace: string;
-  /** All locks, owning locks included. */
-  readonly names: readonly string[];
-  readonly modes: readonly Mode[];
-  readonly leaseId: string;
-  readonly tokens: readonly number[];
-  readonly leaseMs: number;
-}
-
-export interface AttachOptions {
-  /** `"auto"` (default) renews with the length of the lease; `"manual"` leaves it to the holder. */
-  readonly renew?: "auto" | "manual" | undefined;
-  /** Stop renewing after this long. Default: never. */
-  readonly maxHold?: Duration | undefined;
-  /** Ends the call only before it is sent. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** A grant that its holder keeps; see docs/spec/locks.md section 4. */
-export interface Lease extends AsyncDisposable {
-  readonly namespace: string;
-  /** The lock, or the first that was asked for of several. */
-  readonly name: string;
-  /** Every lock that was asked for, without its owning locks. */
-  readonly names: readonly string[];
-  readonly mode: Mode;
-  /** Place in the lock's history; send it along to fenced resources. */
-  readonly token: number;
-  /** The token of one of its locks, owning locks included. */
-  tokenOf(name: string): number;
-  /** The token as 16 digits, so that texts sort as the tokens do. */
-  readonly fence: string;
-  /** The credential of this lease. Keep it to yourself. */
-  readonly leaseId: string;
-  readonly owner: string;
-  /** The places of a semaphore that this lease fills; none of a lock. */
-  readonly slots: readonly number[];
-  /** Effective length, as the engine enforces it. */
-  readonly leaseMs: number;
-  /** End in engine time, as of the last renewal whose outcome is known. */
-  readonly expiresAt: EpochMs;
-  readonly grantedAt: EpochMs;
-  readonly state: LeaseState;
-  /** Aborts with `LeaseLostError` when the lease is lost. */
-  readonly signal: AbortSignal;
-  /** Milliseconds until the local deadline; 0 when lost or released. */
-  remainingMs(): number;
-  /** Throws `LEASE_LOST` or `LEASE_UNVERIFIED` unless the lease is held. No traffic. */
-  assertHeld(): void;
-  /** Sets the end to now + `lease`; the new length is kept. Throws `LEASE_LOST`. */
-  renew(lease?: Duration): Promise<void>;
-  /** Moves the end to now + `lease` unless it is later already. Throws `LEASE_LOST`. */
-  extend(lease?: Duration): Promise<void>;
-  /**
-   * Makes the lease exclusive, on one of its locks, once the other shared holders have left (L74):
-   * before every other request, with a new token. No-op when it is exclusive. Throws
-   * `UPGRADE_CONFLICT`, `LOCK_WAIT_TIMEOUT`, `LOCK_ABORTED`, `LEASE_LOST`; the lease stays shared.
-   */
-  upgrade(options?: UpgradeOptions): Promise<void>;
-  /** The same without waiting; false when it is not to be had now. */
-  tryUpgrade(options?: { readonly name?: string | undefined }): Promise<boolean>;
-  /** Makes the lease shared, with its token, and lets other shared requests in (L77). */
-  downgrade(options?: { readonly name?: string | undefined }): Promise<void>;
-  /**
-   * Gives the lease away in a form that another process takes up by `attach` (L95). It is good for
-   * `lease` from now; this handle is released, and nothing is freed. The form is a credential.
-   */
-  transfer(options?: { readonly lease?: Duration | undefined }): Promise<PortableLease>;
-  /** True when this call freed the lock; false when the lease was over before. */
-  release(): Promise<boolean>;
-  /** Everything but the lease id. */
-  toJSON(): Record<string, unknown>;
-}
-
-export type CampaignOptions = Omit<AcquireOptions, "mode" | "owners">;
-
-/** Who leads, as others see it. */
-export interface Leader {
-  /** What the leader has proclaimed; null when nothing. */
-  readonly value: Json;
-  readonly owner: string;
-  readonly token: number;
-  readonly since: EpochMs;
-}
-
-/** A live leadership: a lease of the lock of the election's name (L102). */
-export interface Leadership extends Lease {
-  /** Changes the value that others see; JSON of at most 4 KiB. Throws `LEASE_LOST` (L104). */
-  proclaim(value: Json): Promise<void>;
-  /** Releases the leadership; true when this call freed it. */
-  resign(): Promise<boolean>;
-}
-
-/** At most one leader of a name at a time (L102). */
-export interface Election {
-  readonly name: string;
-  /** Waits to become the leader, without limit unless `wait` says so. */
-  campaign(value?: Json, options?: CampaignOptions): Promise<Leadership>;
-  /** The present leader, or null. Changes nothing. */
-  leader(options?: { readonly signal?: AbortSignal }): Promise<Leader | null>;
-  /** The present leader first, then changes; null while nobody leads; some may be skipped (L103). */
-  observe(options?: { readonly signal?: AbortSignal }): AsyncIterable<Leader | null>;
-}
-
-export interface PermitOptions extends BatchOptions {
-  /** How many places to take, 1 to the limit. Default 1. */
-  readonly permits?: number | undefined;
-}
-
-export interface TryPermitOptions extends TryBatchOptions {
-  readonly permits?: number | undefined;
-}
-
-/**
- * Several places of one name, served in the order of requests, large ones included (L105). A
- * semaphore has nothing to do with the lock of the same name.
- */
-export interface Semaphore {
-  readonly name: string;
-  readonly limit: number;
-  /**
-   * Takes places, waiting for them; `lease.slots` says which. Throws as `space.acquire` does, and
-   * `LIMIT_MISMATCH` while the semaphore is in use with another limit (L106).
-   */
-  acquire(options?: PermitOptions): Promise<Lease>;
-  tryAcquire(options?: TryPermitOptions): Promise<Lease | null>;
-  using<Value>(
-    options: PermitOptions,
-    work: (lease: Lease, signal: AbortSignal) => Promise<Value> | Value,
-  ): Promise<Value>;
-  /** Sets the limit; shrinking takes no place away (L106). Gives the semaphore of that limit. */
-  resize(limit: number, options: { readonly reason: string }): Promise<Semaphore>;
-  status(options?: { readonly signal?: AbortSignal }): Promise<LockStatus>;
-  why(options?: { readonly signal?: AbortSignal }): Promise<Explanation>;
-  watch(options?: { readonly signal?: AbortSignal }): AsyncIterable<LockEvent>;
-  history(options?: Omit<HistoryOptions, "name">): AsyncIterable<HistoryEntry>;
-  forceRelease(options: ForceOptions): Promise<ForceResult>;
-}
-
-export interface ListOptions {
-  /** Beginning of the names; `""` for all. */
-  readonly prefix?: string | undefined;
-  readonly state?: LockState | undefined;
-  /** Only locks that this owner id holds. */
-  readonly owner?: string | undefined;
-  /** Most locks of one page, 1 to 1000. Default 100. */
-  readonly limit?: number | undefined;
-  /** `next` of the page before. */
-  readonly cursor?: string | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
-export interface ListPage {
-  readonly locks: readonly LockStatus[];
-  /** Absent on the last page. */
-  readonly next?: string;
-}
-
-/** Why a lock cannot be had now, and when at the earliest it can. */
-export interface Explanation {
-  readonly name: string;
-  readonly status: LockStatus;
-  /** What keeps a new exclusive request out, in plain sentences; empty when it would be granted. */
-  readonly because: readonly string[];
-  /** Earliest instant at which the holders seen now are all out; null when nobody holds it. */
-  readonly earliestAt: EpochMs | null;
-}
-
-export interface ForceOptions {
-  /** Kept in the history and told to the holder; 1 to 1024 bytes. */
-  readonly reason: string;
-  /** Only the grant with this token. Default: every grant. */
-  readonly token?: number | undefined;
-  /** Let the next one in at once, whatever lock-delay was set. Default false. */
-  readonly noDelay?: boolean | undefined;
-}
-
-export interface ForceResult {
-  readonly ended: readonly { readonly token: number; readonly owner: string }[];
-}
-
-export interface HistoryOptions {
-  readonly name?: string | undefined;
-  /** Only entries from this engine time on. */
-  readonly since?: EpochMs | undefined;
-  readonly kinds?: readonly AuditKind[] | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
-
-export interface HistoryEntry extends AuditEntry {
-  readonly at: EpochMs;
-  readonly name: string;
-}
-
-/** A state of a lock that a watcher is told of; states may be skipped, never reordered (L109). */
-export interface LockEvent {
-  readonly name: string;
-  readonly type: LockState;
-  readonly token: number;
-  /** How many tokens were minted since the last event beside this one. */
-  readonly skipped: number;
-  readonly holders: LockStatus["holders"];
-  readonly depth: number;
-  readonly now: EpochMs;
-}
-
-/** What a space tells its listeners, by event name. Times are in ms. */
-export interface SpaceEvents {
-  /** A lease or claim was granted to a call of this space. */
-  readonly acquired: { readonly name: string; readonly token: number; readonly waitedMs: number };
-  /** A call goes on waiting; told every 10 s, with what keeps it out. */
-  readonly waiting: { readonly name: string; readonly denial: Denial; readonly waitedMs: number };
-  /** A call that does not wait was refused. */
-  readonly refused: { readonly name: string; readonly denial: Denial };
-  /** A lease was renewed; `expiresAt` is its new end in engine time. */
-  readonly renewed: { readonly name: string; readonly token: number; readonly expiresAt: EpochMs };
-  /** A lease of this space is over without having been released. */
-  readonly lost: { readonly name: string; readonly token: number; readonly reason: LossReason };
-  /** A lease of this space was released. */
-  readonly released: { readonly name: string; readonly token: number };
-  /** A commit of this space took a lapsed grant of anybody out of the record. */
-  readonly reclaimed: { readonly name: string; readonly token: number; readonly owner: string };
-  /** A commit of this space took back a grant that its waiter had not confirmed in time. */
-  readonly withdrawn: { readonly name: string; readonly token: number; readonly owner: string };
-  /** A waiting call has lost its place and begins anew at the tail (L25). */
-  readonly ticketLost: { readonly name: string; readonly how: string };
-  /** A timer fired so much too late that leases may be in danger. */
-  readonly stall: { readonly latenessMs: number };
-  /** The host seems to have slept: the lease is vouched for again after an engine answer (L60). */
-  readonly unverified: { readonly name: string; readonly token: number; readonly gapMs: number };
-  /** The store's own clock was set, by this much (L58). */
-  readonly clockStep: { readonly stepMs: number };
-  /** The store has forgotten a token that it had given out; it was raised again (L64). */
-  readonly rewind: { readonly name: string; readonly token: number };
-  /** Something failed that no call could be told of. */
-  readonly error: { readonly error: unknown; readonly while: string };
-}
-
-export type SpaceEventName = keyof SpaceEvents;
 
 export interface CloseOptions {
   /** How long to wait for releases and clean-up; the rest ends by itself. Default 5 s. */

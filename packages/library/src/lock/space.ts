@@ -25,29 +25,27 @@ import type {
   BatchOptions,
   Claim,
   ClaimOptions,
-  CloseOptions,
+  LockRequestItem,
+  ResumeOptions,
+  TryClaimOptions,
+  TryOptions,
+  TryBatchOptions,
+} from "./request-api.ts";
+import type { CloseOptions, Space, SweepCounts } from "./space-api.ts";
+import type {
   Explanation,
   ForceOptions,
   ForceResult,
   HistoryEntry,
   HistoryOptions,
-  Lease,
   ListOptions,
   ListPage,
   LockEvent,
-  PortableLease,
-  Election,
-  Semaphore,
-  LockRequestItem,
-  ResumeOptions,
-  Space,
-  SpaceEventName,
-  SpaceEvents,
-  SweepCounts,
-  TryBatchOptions,
-  TryClaimOptions,
-  TryOptions,
-} from "./space-api.ts";
+} from "./views-api.ts";
+import type { Lease, PortableLease } from "./lease-api.ts";
+import type { Election } from "./election-api.ts";
+import type { Semaphore } from "./semaphore-api.ts";
+import type { SpaceEventName, SpaceEvents } from "./events-api.ts";
 import type { SpaceContext } from "./space-context.ts";
 import { Sweeper } from "./sweeper.ts";
 import { checkWork, runUnder } from "./using.ts";

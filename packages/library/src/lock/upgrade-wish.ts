@@ -15,7 +15,7 @@ import {
 } from "../core/lock/upgrade.ts";
 import { LockWaitTimeoutError, UpgradeConflictError } from "../errors.ts";
 import type { LeaseHost } from "./lease-host.ts";
-import type { ChangingLease } from "./mode-changes.ts";
+import type { ChangingLease } from "./changing-lease.ts";
 import { Waiter } from "./waiter.ts";
 import type { AskResult, Attempted, KnownTicket, Wish } from "./wish.ts";
 
@@ -122,6 +122,7 @@ export class UpgradeWish implements Wish {
       );
       const { result } = outcome;
       if (result.kind === "upgraded") return result.grant;
+      // oxlint-disable-next-line no-await-in-loop -- the end of the call
       if (result.kind === "lost") throw await this.#lease.lostAs(result);
       if (result.kind === "conflict") throw new UpgradeConflictError(this.name, result.other);
       if (result.kind === "refused") throw new LockWaitTimeoutError(result.denial, 0);

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, LeaseLostError } from "../errors.ts";
 import type { LeaseHandle } from "./lease-handle.ts";
-import type { Lease } from "./space-api.ts";
+import type { Lease } from "./lease-api.ts";
 
 export function checkWork(work: unknown): void {
   if (typeof work === "function") return;

@@ -3,7 +3,7 @@ import type { Part } from "../core/lock/scope.ts";
 import { decideStatus, statusOfRecord } from "../core/lock/status.ts";
 import type { LockStatus } from "../core/lock/views.ts";
 import type { EngineCalls } from "./engine-calls.ts";
-import type { LockEvent } from "./space-api.ts";
+import type { LockEvent } from "./views-api.ts";
 import type { SpaceContext } from "./space-context.ts";
 
 export interface WatchTarget {

@@ -1,7 +1,7 @@
 import type { LockOutlook } from "../core/lock/status.ts";
 import type { HolderView, LockStatus } from "../core/lock/views.ts";
 import { showActor } from "./loss.ts";
-import type { Explanation } from "./space-api.ts";
+import type { Explanation } from "./views-api.ts";
 
 /** Says in plain sentences what keeps a new exclusive request out, and until when at the latest. */
 export function explain({ status, until }: LockOutlook): Explanation {

@@ -33,8 +33,8 @@ export const laterMutants: readonly Mutant[] = [
     edits: [
       [
         walk,
-        '      decision.leaveOver(name, ticket.number);\n      return "end";\n    }\n    decision.ex',
-        '      return "end";\n    }\n    decision.ex',
+        'decision.leaveOver(name, ticket.number);\n      return "end";\n    }\n    dec',
+        'return "end";\n    }\n    dec',
       ],
     ],
   },

@@ -1,7 +1,8 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-import type { AcquireOptions, SpaceOptions, TryOptions } from "../../src/lock/space-api.ts";
+import type { AcquireOptions, TryOptions } from "../../src/lock/request-api.ts";
+import type { SpaceOptions } from "../../src/lock/space-api.ts";
 
 export type Order = { readonly id: number } & (
   | { readonly do: "open"; readonly url: string; readonly options: SpaceOptions }

@@ -1,4 +1,5 @@
-import type { Lease, Space } from "../../src/lock/space-api.ts";
+import type { Lease } from "../../src/lock/lease-api.ts";
+import type { Space } from "../../src/lock/space-api.ts";
 
 /** A call as plain JavaScript may write it, with one wrong value in it. */
 export type BadCall = (space: Space, lease: Lease, value: never) => unknown;

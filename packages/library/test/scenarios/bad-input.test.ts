@@ -1,7 +1,8 @@
 import { expect } from "vitest";
 
 import { decodeKey, encodeKey } from "../../src/core/key.ts";
-import type { Lease, Space } from "../../src/lock/space-api.ts";
+import type { Lease } from "../../src/lock/lease-api.ts";
+import type { Space } from "../../src/lock/space-api.ts";
 import { badCalls, badSpaceOptions, noOptions, oddNames, optionCalls } from "./bad-calls.ts";
 import type { Row } from "./bad-calls.ts";
 import { rejection } from "./settling.ts";

@@ -268,3 +268,69 @@ scenario("LS165 a free name below a crowded root costs its own records [L132]", 
   expect(waiting[some]?.state()).toBe("resolved");
   expect(waiting.filter((each) => each.state() === "resolved")).toHaveLength(1);
 });
+
+scenario("LS13 a list of requests that is none is refused by position [L7]", async (world) => {
+  const { space, engine } = await world.client();
+  const calls = engine.calls;
+  const odd = { toString: () => "n" };
+  const bad: readonly [unknown, number | undefined][] = [
+    ["my-lock", undefined],
+    [null, undefined],
+    [[], undefined],
+    [["a", undefined], 1],
+    [5, undefined],
+    [[["a"]], 0],
+    [["a", odd], 1],
+    // oxlint-disable-next-line no-sparse-arrays -- a hole is what is to be refused
+    [["a", , "b"], 1],
+    [["a", "b\n"], 1],
+    [[{ name: "a" }, { name: 7 }], 1],
+  ];
+  for (const [requests, position] of bad) {
+    const facts = position === undefined ? {} : { position };
+    const refused = { code: "INVALID_ARGUMENT", ...facts };
+    await expect(space.acquireAll(requests as never)).rejects.toMatchObject(refused); // L7
+    await expect(space.tryAcquireAll(requests as never)).rejects.toMatchObject(refused);
+  }
+  for (const owners of [
+    "E",
+    ["E", "E"],
+    ["n"],
+    [7],
+    Array.from({ length: 65 }, (_, i) => `o${i}`),
+  ]) {
+    const refused = space.acquire("n", { owners: owners as never });
+    await expect(refused).rejects.toMatchObject({ code: "INVALID_ARGUMENT", parameter: "owners" });
+  }
+  expect(engine.calls).toBe(calls);
+});
+
+scenario("a batch above the engine's limit is refused before any traffic [L83]", async (world) => {
+  const capabilities = { keysPerCommitMax: 128 };
+  const { space, engine } = await world.client({}, { capabilities });
+  const names = Array.from({ length: 34 }, (_, index) => `n${index}`);
+  const calls = engine.calls;
+  const tooLarge = { code: "BATCH_TOO_LARGE", value: "34", limit: 33 }; // L83
+  await expect(space.acquireAll(names)).rejects.toMatchObject(tooLarge);
+  const withOwner = [...names.slice(0, 32), { name: "m", owners: ["root"] }];
+  await expect(space.acquireAll(withOwner)).rejects.toMatchObject(tooLarge);
+  expect(engine.calls).toBe(calls);
+  const lease = await space.acquireAll(names.slice(0, 33));
+  expect(lease.names).toHaveLength(33);
+  expect(await lease.release()).toBe(true);
+});
+
+/** A path lies below its beginnings, nearest first. */
+function ownersOf(name: string): readonly string[] {
+  const parts = name.split("/").slice(0, -1);
+  return parts.map((_, index) => parts.slice(0, parts.length - index).join("/"));
+}
+
+scenario("owning locks that the space knows of need not be named [L84]", async (world) => {
+  const [a, b] = [await world.client({ ownersOf }), await world.client({ ownersOf })];
+  const lease = await a.space.acquire("root/M/E");
+  expect(lease.names).toEqual(["root/M/E"]);
+  expect(await holders(world, "root")).toHaveLength(1);
+  expect(await b.space.tryAcquire("root/M")).toBeNull();
+  expect(await b.space.tryAcquire("root/N")).not.toBeNull();
+});

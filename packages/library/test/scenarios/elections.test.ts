@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 
-import type { Leader } from "../../src/lock/space-api.ts";
+import type { Leader } from "../../src/lock/election-api.ts";
 import { scenario, track } from "./world.ts";
 
 scenario(

@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 
-import type { HistoryEntry, Lease } from "../../src/lock/space-api.ts";
+import type { HistoryEntry } from "../../src/lock/views-api.ts";
+import type { Lease } from "../../src/lock/lease-api.ts";
 import { scenario, within, type Client, type World } from "./world.ts";
 
 const names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"] as const;

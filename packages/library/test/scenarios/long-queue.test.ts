@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 
-import type { Lease } from "../../src/lock/space-api.ts";
+import type { Lease } from "../../src/lock/lease-api.ts";
 import { storedGrant, storedLock, storedTicket } from "./records.ts";
 import { scenario, track, within, type Client, type World } from "./world.ts";
 

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 
 import { marginMs } from "../../src/lock/lease-state.ts";
-import type { Lease } from "../../src/lock/space-api.ts";
+import type { Lease } from "../../src/lock/lease-api.ts";
 import type { Fault } from "./faulty-engine.ts";
 import { rejection } from "./settling.ts";
 import { scenario, track, within, type World } from "./world.ts";

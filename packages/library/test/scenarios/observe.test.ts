@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 
-import type { LockEvent } from "../../src/lock/space-api.ts";
+import type { LockEvent } from "../../src/lock/views-api.ts";
 import { storedGrant, storedLock, storedTicket } from "./records.ts";
 import { rejection } from "./settling.ts";
 import { scenario, track, within, type World } from "./world.ts";

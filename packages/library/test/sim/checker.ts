@@ -3,7 +3,7 @@ import { encodeKey, type RecordKey } from "../../src/core/key.ts";
 import type { Grant, LockRecord } from "../../src/core/lock/record.ts";
 import { conflicts } from "../../src/core/lock/validity.ts";
 import type { Json } from "../../src/core/scalars.ts";
-import type { Lease } from "../../src/lock/space-api.ts";
+import type { Lease } from "../../src/lock/lease-api.ts";
 
 /** A lease as its holder sees it, and whether that holder can act at all. */
 export interface Belief {

@@ -1,6 +1,7 @@
 import type { Engine } from "../../src/engine/contract.ts";
 import { openSpace } from "../../src/lock/open-space.ts";
-import type { Lease, Space } from "../../src/lock/space-api.ts";
+import type { Lease } from "../../src/lock/lease-api.ts";
+import type { Space } from "../../src/lock/space-api.ts";
 import type { FakeClock } from "../../src/time/fake-clock.ts";
 import type { Chance } from "./chance.ts";
 import type { Checker } from "./checker.ts";
