@@ -1,6 +1,7 @@
 export type { Duration } from "./core/duration.ts";
 export { parseDuration } from "./core/duration.ts";
 export type { Decide, Decided, Decision, Needs, Snapshot, Write } from "./core/decision.ts";
+export type { Fenced, FenceEntry, FenceMode } from "./core/fence/entry.ts";
 export type { RecordKey } from "./core/key.ts";
 export type { Actor, AuditKind, Mode } from "./core/lock/record.ts";
 export type { Denial, HolderView, LockState, LockStatus, QueueView } from "./core/lock/views.ts";
@@ -15,6 +16,7 @@ export type {
 } from "./engine/contract.ts";
 export {
   EngineUnavailableError,
+  FenceInstallError,
   InvalidArgumentError,
   LeaseholdError,
   LeaseLostError,
@@ -25,9 +27,10 @@ export {
   ReadOnlyError,
   RecordCorruptError,
   SpaceClosedError,
+  StaleFenceError,
   TokenOverflowError,
 } from "./errors.ts";
-export type { LossReason, Retry } from "./errors.ts";
+export type { LossReason, Retry, StaleFenceFacts } from "./errors.ts";
 export type {
   AcquireOptions,
   Claim,

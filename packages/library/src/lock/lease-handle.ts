@@ -1,5 +1,6 @@
 import type { Duration } from "../core/duration.ts";
 import type { Snapshot } from "../core/decision.ts";
+import type { FenceEntry } from "../core/fence/entry.ts";
 import type { GrantFacts } from "../core/lock/draft.ts";
 import { lockKey } from "../core/lock/keys.ts";
 import type { Mode } from "../core/lock/record.ts";
@@ -83,6 +84,10 @@ export class LeaseHandle implements Lease, RenewedLease {
     host.keep(this);
   }
 
+  get namespace(): string {
+    return this.#host.context.scope.namespace;
+  }
+
   get leaseMs(): number {
     return this.#facts.leaseMs;
   }
@@ -93,6 +98,11 @@ export class LeaseHandle implements Lease, RenewedLease {
 
   get fence(): string {
     return orderedNumber(this.token);
+  }
+
+  get fences(): readonly FenceEntry[] {
+    const { name, mode, token } = this;
+    return [{ name, mode, token }];
   }
 
   get facts(): LeaseFacts {
@@ -200,8 +210,10 @@ export class LeaseHandle implements Lease, RenewedLease {
   }
 
   toJSON(): Record<string, unknown> {
-    const { name, mode, token, fence, owner, leaseMs, expiresAt, grantedAt, state } = this;
-    return { name, mode, token, fence, owner, leaseMs, expiresAt, grantedAt, state };
+    const { namespace, name, mode, token, fence, fences } = this;
+    const { owner, leaseMs, expiresAt, grantedAt, state } = this;
+    const place = { namespace, name, mode, token, fence, fences };
+    return { ...place, owner, leaseMs, expiresAt, grantedAt, state };
   }
 
   /** The host may have slept: nothing is vouched for until the engine answers (L60). */

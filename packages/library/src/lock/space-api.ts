@@ -1,4 +1,5 @@
 import type { Duration } from "../core/duration.ts";
+import type { FenceEntry } from "../core/fence/entry.ts";
 import type { Actor, AuditEntry, AuditKind, Mode } from "../core/lock/record.ts";
 import type { AuditLevel } from "../core/lock/scope.ts";
 import type { Denial, LockState, LockStatus } from "../core/lock/views.ts";
@@ -113,12 +114,15 @@ export type LeaseState = "held" | "unverified" | "lost" | "released";
 
 /** A grant that its holder keeps; see docs/spec/locks.md section 4. */
 export interface Lease extends AsyncDisposable {
+  readonly namespace: string;
   readonly name: string;
   readonly mode: Mode;
   /** Place in the lock's history; send it along to fenced resources. */
   readonly token: number;
   /** The token as 16 digits, so that texts sort as the tokens do. */
   readonly fence: string;
+  /** What `leasehold/fence` compares: each name with its mode and token. */
+  readonly fences: readonly FenceEntry[];
   /** The credential of this lease. Keep it to yourself. */
   readonly leaseId: string;
   readonly owner: string;
