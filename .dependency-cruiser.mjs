@@ -22,6 +22,7 @@ export default {
       "engines/([^/]+)/",
       "engine/|core/|time/|errors\\.ts|engines/$1/",
     ),
+    only("fences-import-only-core", "fence/", "fence/|core/|errors\\.ts"),
     only("lock-shell-imports-only-below", "lock/", "lock/|core/|engine/|time/|errors\\.ts"),
     only("errors-import-only-core", "errors\\.ts$", "core/|errors\\.ts"),
     {
@@ -29,6 +30,13 @@ export default {
       severity: "error",
       comment: "No built-in and no package: a decision is computed from its arguments alone.",
       from: { path: `${SRC}/core/`, pathNot: "\\.test\\.ts$" },
+      to: { pathNot: "^packages/" },
+    },
+    {
+      name: "fences-bring-no-driver",
+      severity: "error",
+      comment: "The user's database is handed in; no built-in and no package is needed for it.",
+      from: { path: `${SRC}/fence/`, pathNot: "\\.test\\.ts$" },
       to: { pathNot: "^packages/" },
     },
     {

@@ -1,3 +1,4 @@
+import type { FenceMode } from "./core/fence/entry.ts";
 import type { Denial, HolderView } from "./core/lock/views.ts";
 
 /** What a caller can do about an error: try later, change something first, or nothing. */
@@ -187,6 +188,58 @@ export class LeaseUnverifiedError extends LeaseholdError {
     this.lock = lock;
     this.token = token;
     this.gapMs = gapMs;
+  }
+}
+
+/** Why a resource refuses a holder: the token that was shown, and the marks it fell behind. */
+export interface StaleFenceFacts {
+  readonly lock: string;
+  readonly mode: FenceMode;
+  readonly token: number;
+  /** Highest accepted exclusive token; for permits also that of the slots that were shown. */
+  readonly markX: number;
+  /** Highest accepted shared token. */
+  readonly markS: number;
+}
+
+/** A guarded resource has accepted a newer holder; nothing was written (L67, L70). */
+export class StaleFenceError extends LeaseholdError {
+  readonly lock: string;
+  readonly mode: FenceMode;
+  readonly token: number;
+  readonly markX: number;
+  readonly markS: number;
+
+  constructor(facts: StaleFenceFacts) {
+    const { lock, mode, token, markX, markS } = facts;
+    super(
+      { code: "STALE_FENCE", retry: "change", status: 412 },
+      `the ${mode} holder of lock ${showName(lock)} with token ${token} comes too late: the ` +
+        `resource has accepted tokens up to ${markX} (exclusive) and ${markS} (shared); ` +
+        "acquire the lock anew",
+    );
+    this.lock = lock;
+    this.mode = mode;
+    this.token = token;
+    this.markX = markX;
+    this.markS = markS;
+  }
+}
+
+/** The marks of a lease could not be raised at the resource; `cause` says why. */
+export class FenceInstallError extends LeaseholdError {
+  readonly lock: string;
+  readonly token: number;
+
+  constructor(lock: string, token: number, cause: unknown) {
+    const why = cause instanceof Error ? `: ${cause.message}` : "";
+    super(
+      { code: "FENCE_INSTALL_FAILED", retry: "later", status: 502 },
+      `the fence of lock ${showName(lock)} with token ${token} was not installed${why}`,
+      cause,
+    );
+    this.lock = lock;
+    this.token = token;
   }
 }
 

@@ -1,6 +1,7 @@
 export type { Duration } from "./core/duration.ts";
 export { parseDuration } from "./core/duration.ts";
 export type { Decide, Decided, Decision, Needs, Snapshot, Write } from "./core/decision.ts";
+export type { Fenced, FenceEntry, FenceMode } from "./core/fence/entry.ts";
 export type { RecordKey } from "./core/key.ts";
 export { auditKinds } from "./core/lock/record.ts";
 export type { Actor, AuditKind, Mode } from "./core/lock/record.ts";
@@ -17,6 +18,7 @@ export type {
 } from "./engine/contract.ts";
 export {
   EngineUnavailableError,
+  FenceInstallError,
   InvalidArgumentError,
   LeaseholdError,
   LeaseLostError,
@@ -28,10 +30,11 @@ export {
   ReadOnlyError,
   RecordCorruptError,
   SpaceClosedError,
+  StaleFenceError,
   TokenOverflowError,
   UpgradeConflictError,
 } from "./errors.ts";
-export type { LossReason, Retry } from "./errors.ts";
+export type { LossReason, Retry, StaleFenceFacts } from "./errors.ts";
 export type {
   AcquireOptions,
   AttachOptions,

@@ -1,3 +1,4 @@
+import type { FenceEntry } from "../core/fence/entry.ts";
 import type { Duration } from "../core/duration.ts";
 import type { Mode } from "../core/lock/record.ts";
 import type { EpochMs } from "../core/scalars.ts";
@@ -31,6 +32,8 @@ export interface Lease extends AsyncDisposable {
   tokenOf(name: string): number;
   /** The token as 16 digits, so that texts sort as the tokens do. */
   readonly fence: string;
+  /** What `leasehold/fence` compares: every lock of the lease with its mode and token. */
+  readonly fences: readonly FenceEntry[];
   /** The credential of this lease. Keep it to yourself. */
   readonly leaseId: string;
   readonly owner: string;

@@ -1,3 +1,4 @@
+import type { FenceEntry } from "../core/fence/entry.ts";
 import type { RecordKey } from "../core/key.ts";
 import type { GrantEntry } from "../core/lock/facts.ts";
 import { lockKey } from "../core/lock/keys.ts";
@@ -30,6 +31,13 @@ export class LeaseEntries {
   /** The locks that were asked for, without their owning locks. */
   get names(): readonly string[] {
     return this.#entries.filter((entry) => entry.for === undefined).map(({ name }) => name);
+  }
+
+  /** What a guard compares: every lock of the lease with its mode and token. */
+  get fences(): readonly FenceEntry[] {
+    return this.#entries.map(({ name, mode, token, slots }) =>
+      slots === undefined ? { name, mode, token } : { name, mode: "permits", token, slots },
+    );
   }
 
   of(name: string): GrantEntry {

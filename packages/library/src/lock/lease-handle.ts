@@ -1,5 +1,6 @@
 import type { Duration } from "../core/duration.ts";
 import type { Snapshot } from "../core/decision.ts";
+import type { FenceEntry } from "../core/fence/entry.ts";
 import { orderedNumber } from "../core/key.ts";
 import type { GrantFacts } from "../core/lock/facts.ts";
 import type { Mode } from "../core/lock/record.ts";
@@ -102,6 +103,10 @@ export class LeaseHandle implements Lease, RenewedLease {
 
   get fence(): string {
     return orderedNumber(this.token);
+  }
+
+  get fences(): readonly FenceEntry[] {
+    return this.entries.fences;
   }
 
   get facts(): LeaseFacts {
@@ -229,8 +234,10 @@ export class LeaseHandle implements Lease, RenewedLease {
   }
 
   toJSON(): Record<string, unknown> {
-    const { name, names, mode, token, fence, owner, leaseMs, expiresAt, grantedAt, state } = this;
-    return { name, names, mode, token, fence, owner, leaseMs, expiresAt, grantedAt, state };
+    const { namespace, name, names, mode, token, fence, fences } = this;
+    const { owner, leaseMs, expiresAt, grantedAt, state } = this;
+    const place = { namespace, name, names, mode, token, fence, fences };
+    return { ...place, owner, leaseMs, expiresAt, grantedAt, state };
   }
 
   async #release(): Promise<boolean> {

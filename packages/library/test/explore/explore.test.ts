@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { explore } from "./explorer.ts";
+import { exploreFence, fenceWorld } from "./fence-world.ts";
 import { canonicalText, hashOf } from "./key.ts";
 import { production } from "./machine.ts";
 import { smallWorlds, tinyWorld } from "./worlds.ts";
@@ -16,6 +17,13 @@ describe("every interleaving of a small world", () => {
     },
     120_000,
   );
+
+  test(`${fenceWorld}: keeps I26 [L67]`, () => {
+    const report = exploreFence(production);
+    expect(report.failure?.trace ?? [], report.failure?.broken ?? "").toEqual([]);
+    expect(report.isComplete).toBe(true);
+    expect(report.states).toBe(4 + 16 + 80 + 384);
+  });
 
   test("a broken invariant is told with the shortest way to it", () => {
     const world = { ...tinyWorld, depthMax: 100 };

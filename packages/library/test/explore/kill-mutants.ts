@@ -1,5 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
-import { explore } from "./explorer.ts";
+import { explore, type Report } from "./explorer.ts";
+import { exploreFence, fenceWorld } from "./fence-world.ts";
+import type { Machine } from "./machine.ts";
 import { machineOf } from "./mutant-machine.ts";
 import type { Mutant } from "./mutant.ts";
 import { mutants } from "./mutants.ts";
@@ -23,11 +25,18 @@ const only = process.argv.find((each) => each.startsWith("--only="))?.slice(7);
 /** States after which a world has not killed a mutant. */
 const statesMax = 150_000;
 
+/** Explorations of the worlds that begin with a text, one at a time. */
+function* reportsOf(machine: Machine, wanted: string): Generator<Report> {
+  if (fenceWorld.startsWith(wanted)) yield exploreFence(machine);
+  for (const world of smallWorlds) {
+    if (!world.name.startsWith(wanted)) continue;
+    yield explore({ machine, world }, { statesMax, isLivenessAsked: true });
+  }
+}
+
 async function kill(mutant: Mutant): Promise<Kill | null> {
   const machine = await machineOf(mutant);
-  for (const world of smallWorlds) {
-    if (!world.name.startsWith(mutant.world)) continue;
-    const report = explore({ machine, world }, { statesMax, isLivenessAsked: true });
+  for (const report of reportsOf(machine, mutant.world)) {
     if (report.failure === null) continue;
     const { broken, trace } = report.failure;
     if (only !== undefined) console.log(`${broken}\n  ${trace.join("\n  ")}`);
@@ -35,7 +44,7 @@ async function kill(mutant: Mutant): Promise<Kill | null> {
       mutant: mutant.id,
       what: mutant.what,
       invariant: broken.split(":", 1)[0] as string,
-      world: world.name,
+      world: report.world,
       states: report.states,
       traceLength: trace.length,
     };

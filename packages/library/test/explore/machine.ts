@@ -7,13 +7,14 @@ import * as renew from "../../src/core/lock/renew.ts";
 import * as resume from "../../src/core/lock/resume.ts";
 import * as spaceRecords from "../../src/core/lock/space-records.ts";
 import * as sweep from "../../src/core/lock/sweep.ts";
+import * as sqliteFence from "../../src/fence/sqlite-fence.ts";
 import * as attemptState from "../../src/lock/attempt-state.ts";
 import * as leaseState from "../../src/lock/lease-state.ts";
 
 /**
- * The functions that the explorer runs: the production decisions and the production step logic of
- * the shells. A mutant is a machine whose modules were loaded from a copy with one changed line, or
- * one whose engine keeps a promise badly.
+ * The functions that the explorer runs: the production decisions, the production step logic of the
+ * shells, and a fence. A mutant is a machine whose modules were loaded from a copy with one changed
+ * line, or one whose engine keeps a promise badly.
  */
 export interface Machine {
   readonly acquire: typeof acquire;
@@ -27,6 +28,7 @@ export interface Machine {
   readonly sweep: typeof sweep;
   readonly attempt: typeof attemptState;
   readonly lease: typeof leaseState;
+  readonly fence: typeof sqliteFence;
   readonly engine: EngineModel;
 }
 
@@ -58,5 +60,6 @@ export const production: Machine = Object.freeze({
   sweep,
   attempt: attemptState,
   lease: leaseState,
+  fence: sqliteFence,
   engine: engineModel,
 });

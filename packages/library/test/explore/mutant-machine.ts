@@ -8,7 +8,7 @@ import type { Mutant } from "./mutant.ts";
 /** A mutant is loaded from a copy of the sources that it may change; the copy goes with the run. */
 
 const sources = fileURLToPath(new URL("../../src", import.meta.url));
-const copied = ["core", "errors.ts", "lock/attempt-state.ts", "lock/lease-state.ts"];
+const copied = ["core", "fence", "errors.ts", "lock/attempt-state.ts", "lock/lease-state.ts"];
 const modules = {
   acquire: "core/lock/acquire.ts",
   cancel: "core/lock/cancel.ts",
@@ -21,6 +21,7 @@ const modules = {
   sweep: "core/lock/sweep.ts",
   attempt: "lock/attempt-state.ts",
   lease: "lock/lease-state.ts",
+  fence: "fence/sqlite-fence.ts",
 } as const;
 
 const promises: Readonly<Record<NonNullable<Mutant["engine"]>, Partial<EngineModel>>> = {

@@ -3,10 +3,12 @@ import type { Mutant } from "./mutant.ts";
 const ending = "core/lock/ending.ts";
 const attempt = "lock/attempt-state.ts";
 const cancel = "core/lock/cancel.ts";
+const fenceRule = "core/fence/rule.ts";
 const lease = "lock/lease-state.ts";
 const release = "core/lock/release.ts";
 const renew = "core/lock/renew.ts";
 const resume = "core/lock/resume.ts";
+const sqliteFence = "fence/sqlite-fence.ts";
 const sweep = "core/lock/sweep.ts";
 const validity = "core/lock/validity.ts";
 const walk = "core/lock/walk.ts";
@@ -111,6 +113,43 @@ export const laterMutants: readonly Mutant[] = [
         ending,
         "draft.replaceGrant(grant.id, { ...grant, expiresAt: now + grant.spanMs });",
         "draft.replaceGrant(grant.id, { ...grant, expiresAt: now });",
+      ],
+    ],
+  },
+  {
+    id: "M34",
+    what: "guard ignores mode: shared holders fence each other",
+    killers: ["I26"],
+    world: "7:",
+    edits: [[fenceRule, "if (token < markX) return", "if (token < markX || token < markS) return"]],
+  },
+  {
+    id: "M35",
+    what: "guard's shared operation does not raise markS",
+    killers: ["I26"],
+    world: "7:",
+    edits: [[fenceRule, "{ ...marks, markS: Math.max(markS, token) }", "marks"]],
+  },
+  {
+    id: "M36",
+    what: "guard's marks are kept in memory only",
+    killers: ["I26"],
+    world: "7:",
+    edits: [
+      [
+        sqliteFence,
+        "  readonly #database: Database;\n",
+        "  readonly #database: Database;\n  readonly #kept = new Map<string, MarkRow>();\n",
+      ],
+      [
+        sqliteFence,
+        "this.#raise.run(namespace, name, wholeName, markX, markS);",
+        "this.#kept.set(name, { mark_x: markX, mark_s: markS });",
+      ],
+      [
+        sqliteFence,
+        "const whole = read(wholeName);",
+        "const whole = this.#kept.get(name) ?? read(wholeName);",
       ],
     ],
   },

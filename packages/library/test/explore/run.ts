@@ -1,4 +1,5 @@
 import { explore } from "./explorer.ts";
+import { exploreFence, fenceWorld } from "./fence-world.ts";
 import { production } from "./machine.ts";
 import { longWorlds, smallWorlds } from "./worlds.ts";
 
@@ -16,6 +17,11 @@ function option(name: string): string | undefined {
 const worlds = process.argv.includes("--long") ? [...smallWorlds, ...longWorlds] : smallWorlds;
 const statesMax = Number(option("states") ?? 10_000_000);
 const wanted = option("world") ?? "";
+if (fenceWorld.startsWith(wanted)) {
+  const report = exploreFence(production);
+  console.log(JSON.stringify(report));
+  if (report.failure !== null) process.exitCode = 1;
+}
 for (const world of worlds) {
   if (!world.name.startsWith(wanted)) continue;
   const stage = { machine: production, world };
