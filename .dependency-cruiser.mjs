@@ -23,7 +23,11 @@ export default {
       "engine/|core/|time/|errors\\.ts|engines/$1/",
     ),
     only("fences-import-only-core", "fence/", "fence/|core/|errors\\.ts"),
-    only("lock-shell-imports-only-below", "lock/", "lock/|core/|engine/|time/|errors\\.ts"),
+    only(
+      "lock-shell-imports-only-below",
+      "lock/",
+      "lock/|core/|engine/|time/|fence/guard\\.ts|errors\\.ts",
+    ),
     only("errors-import-only-core", "errors\\.ts$", "core/|errors\\.ts"),
     {
       name: "core-is-pure",

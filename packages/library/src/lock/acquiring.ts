@@ -8,6 +8,7 @@ import {
   LockWaitTimeoutError,
   SpaceClosedError,
 } from "../errors.ts";
+import { handLease } from "./hand-lease.ts";
 import { LeaseHandle } from "./lease-handle.ts";
 import type { LeaseKeeper } from "./lease-keeper.ts";
 import type { LockRequest } from "./request.ts";
@@ -152,8 +153,8 @@ export class Acquiring {
     return null;
   }
 
-  #leaseOf(granted: Granted, request: LockRequest): LeaseHandle {
-    return new LeaseHandle(this.#keeper, granted.grant, granted.sentAtMs, request);
+  #leaseOf(granted: Granted, request: LockRequest): Promise<LeaseHandle> {
+    return handLease(this.#keeper, granted, request, LeaseHandle);
   }
 
   #tellAcquired({ name }: LockRequest, { grant, waitedMs }: Granted): void {

@@ -1,6 +1,7 @@
 import { utf8Bytes } from "../core/name.ts";
 import type { Json } from "../core/scalars.ts";
 import { InvalidArgumentError } from "../errors.ts";
+import type { Guard } from "../fence/guard.ts";
 
 /** Checks of plain values that come from callers; each names the parameter and the value (L6). */
 
@@ -87,6 +88,16 @@ function refuseLosses(_key: string, each: unknown): unknown {
 export function checkSignal(value: unknown): AbortSignal | undefined {
   if (value === undefined || value instanceof AbortSignal) return value;
   throw new InvalidArgumentError("signal", value, "must be an AbortSignal");
+}
+
+/** A guard at which the marks of a lease are raised; absent means none. */
+export function checkGuard(value: unknown): Guard | undefined {
+  const isGuard =
+    typeof value === "object" &&
+    value !== null &&
+    typeof (value as Partial<Guard>).install === "function";
+  if (value === undefined || isGuard) return value as Guard | undefined;
+  throw new InvalidArgumentError("fenceOn", value, "must be a guard of leasehold/fence");
 }
 
 export function checkFunction<Shape>(

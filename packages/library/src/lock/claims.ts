@@ -1,15 +1,14 @@
 import { decideAttach, type AttachCommand } from "../core/lock/attach.ts";
-import type { GrantFacts } from "../core/lock/facts.ts";
 import { lockKey } from "../core/lock/keys.ts";
 import { decideReleaseClaim } from "../core/lock/release.ts";
 import { decideResume, type ResumeCommand } from "../core/lock/resume.ts";
 import { isNeeds } from "../core/decision.ts";
 import { checkName, checkOwner } from "../core/name.ts";
-import type { MonotonicMs } from "../core/scalars.ts";
-import { InvalidArgumentError, LockAbortedError, SpaceClosedError } from "../errors.ts";
-import { checkFlag, checkKnown, checkSignal } from "./argument-checks.ts";
+import { InvalidArgumentError, LockAbortedError } from "../errors.ts";
+import { checkFlag, checkGuard, checkKnown, checkSignal } from "./argument-checks.ts";
 import type { Background } from "./background.ts";
 import type { EngineCalls } from "./engine-calls.ts";
+import { handLease } from "./hand-lease.ts";
 import { LeaseHandle, type LeaseTerms } from "./lease-handle.ts";
 import type { LeaseKeeper } from "./lease-keeper.ts";
 import { parseMaxHold, parseRenew } from "./request.ts";
@@ -32,29 +31,36 @@ export class Claims {
     const { scope, entropy, lifetime } = this.#keeper.context;
     checkName("name", name);
     checkOwner("owner", owner);
-    checkKnown("options", options, ["ifUnresumed", "renew", "maxHold", "signal"], "resume");
+    checkKnown(
+      "options",
+      options,
+      ["ifUnresumed", "renew", "maxHold", "fenceOn", "signal"],
+      "resume",
+    );
     const ifUnresumed = checkFlag("ifUnresumed", options.ifUnresumed);
     const isRenewed = parseRenew(options.renew);
     const maxHoldMs = parseMaxHold(options.maxHold, 0);
+    const guard = checkGuard(options.fenceOn);
     const signal = checkSignal(options.signal);
     lifetime.assertWritable("resume");
     if (signal?.aborted === true) throw new LockAbortedError(name, signal.reason);
     const command = { scope, name, owner, id: entropy.id(), ifUnresumed };
-    return this.#background.hold(this.#resume(command, { isRenewed, maxHoldMs }));
+    return this.#background.hold(this.#resume(command, { isRenewed, maxHoldMs, guard }));
   }
 
   /** Takes up a lease that another process has given away (L95). */
   async attach(portable: PortableLease, options: AttachOptions): Promise<Lease | null> {
     const { scope, entropy, lifetime } = this.#keeper.context;
     const { names, leaseId } = checkPortable(portable, scope.namespace);
-    checkKnown("options", options, ["renew", "maxHold", "signal"], "attach");
+    checkKnown("options", options, ["renew", "maxHold", "fenceOn", "signal"], "attach");
     const isRenewed = parseRenew(options.renew);
     const maxHoldMs = parseMaxHold(options.maxHold, 0);
+    const guard = checkGuard(options.fenceOn);
     const signal = checkSignal(options.signal);
     lifetime.assertWritable("attach");
     if (signal?.aborted === true) throw new LockAbortedError(names[0] as string, signal.reason);
     const command = { scope, names, leaseId, id: entropy.id() };
-    return this.#background.hold(this.#attach(command, { isRenewed, maxHoldMs }));
+    return this.#background.hold(this.#attach(command, { isRenewed, maxHoldMs, guard }));
   }
 
   async #attach(command: AttachCommand, terms: LeaseTerms): Promise<Lease | null> {
@@ -64,7 +70,8 @@ export class Claims {
       (snapshot) => decideAttach(snapshot, command),
       { deadlineMs: this.#calls.deadlineMs() },
     );
-    return outcome.result === null ? null : this.#handed(outcome.result, sentAtMs, terms);
+    if (outcome.result === null) return null;
+    return handLease(this.#keeper, { grant: outcome.result, sentAtMs }, terms, LeaseHandle);
   }
 
   async release(name: string, owner: string): Promise<boolean> {
@@ -102,16 +109,8 @@ export class Claims {
       );
       if (outcome.result === null && outcome.more) continue;
       if (outcome.result === null) return null;
-      return this.#handed(outcome.result, sentAtMs, terms);
+      return handLease(this.#keeper, { grant: outcome.result, sentAtMs }, terms, LeaseHandle);
     }
-  }
-
-  /** The lease of a grant; one that comes while the space closes is released again (L119). */
-  async #handed(grant: GrantFacts, sentAtMs: MonotonicMs, terms: LeaseTerms): Promise<Lease> {
-    const lease = new LeaseHandle(this.#keeper, grant, sentAtMs, terms);
-    if (!this.#keeper.context.lifetime.isClosed) return lease;
-    await lease[Symbol.asyncDispose]();
-    throw new SpaceClosedError();
   }
 }
 

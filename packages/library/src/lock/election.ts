@@ -5,6 +5,8 @@ import { checkName } from "../core/name.ts";
 import type { Json } from "../core/scalars.ts";
 import type { Acquiring } from "./acquiring.ts";
 import { checkJson } from "./argument-checks.ts";
+import { handLease } from "./hand-lease.ts";
+import type { LeaseHost } from "./lease-host.ts";
 import type { LeaseKeeper } from "./lease-keeper.ts";
 import { LeaseHandle } from "./lease-handle.ts";
 import type { LockViews } from "./lock-views.ts";
@@ -37,8 +39,8 @@ export class ElectionHandle implements Election {
     const checked = checkJson("value", value, valueBytesMax);
     const request = parseCampaign(keeper.config, this.name, checked, options);
     keeper.context.lifetime.assertWritable("campaign");
-    const { grant, sentAtMs } = await acquiring.acquireGrant(request);
-    return new LeadershipHandle(keeper, grant, sentAtMs, request);
+    const granted = await acquiring.acquireGrant(request);
+    return handLease(keeper, granted, request, LeadershipHandle);
   }
 
   async leader(options: { readonly signal?: AbortSignal } = {}): Promise<Leader | null> {
@@ -71,9 +73,9 @@ function leaderOf(holders: readonly HolderView[]): Leader | null {
 
 /** A lease of the lock of the election's name. */
 class LeadershipHandle extends LeaseHandle implements Leadership {
-  readonly #keeper: LeaseKeeper;
+  readonly #keeper: LeaseHost;
 
-  constructor(keeper: LeaseKeeper, ...rest: LeaseParts) {
+  constructor(keeper: LeaseHost, ...rest: LeaseParts) {
     super(keeper, ...rest);
     this.#keeper = keeper;
   }

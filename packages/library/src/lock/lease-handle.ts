@@ -9,6 +9,7 @@ import type { LostResult } from "../core/lock/renew.ts";
 import type { Part } from "../core/lock/scope.ts";
 import type { DurationMs, EpochMs, MonotonicMs } from "../core/scalars.ts";
 import { EngineUnavailableError, type LeaseLostError } from "../errors.ts";
+import type { Guard } from "../fence/guard.ts";
 import { checkKnown } from "./argument-checks.ts";
 import { LeaseBelief } from "./lease-belief.ts";
 import { LeaseEntries } from "./lease-entries.ts";
@@ -25,6 +26,8 @@ export interface LeaseTerms {
   readonly part?: Part;
   readonly isRenewed: boolean;
   readonly maxHoldMs: DurationMs | null;
+  /** Where the marks of the lease are raised before it is handed out (L71). */
+  readonly guard?: Guard | undefined;
 }
 
 /**
@@ -38,6 +41,7 @@ export class LeaseHandle implements Lease, RenewedLease {
   readonly grantedAt: EpochMs;
   readonly kind: GrantFacts["kind"];
   readonly isRenewed: boolean;
+  readonly guard: Guard | undefined;
   /** Monotonic instant after which the lease is not renewed any more; `Infinity` without limit. */
   readonly maxHoldAtMs: MonotonicMs;
   readonly #host: LeaseHost;
@@ -62,6 +66,7 @@ export class LeaseHandle implements Lease, RenewedLease {
     this.kind = grant.kind;
     this.grantedAt = grant.grantedAt;
     this.isRenewed = terms.isRenewed;
+    this.guard = terms.guard;
     this.maxHoldAtMs = terms.maxHoldMs === null ? Infinity : sentAtMs + terms.maxHoldMs;
     const facts = heldSince(sentAtMs, grant.leaseMs, scope.clockErrorMs);
     this.#belief = new LeaseBelief(host, this, facts);

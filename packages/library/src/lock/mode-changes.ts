@@ -1,8 +1,10 @@
 import { lockKey } from "../core/lock/keys.ts";
 import { decideDowngrade } from "../core/lock/upgrade.ts";
+import type { Guard } from "../fence/guard.ts";
 import { LockAbortedError, LockWaitTimeoutError } from "../errors.ts";
 import { checkKnown, checkSignal } from "./argument-checks.ts";
-import type { ChangingLease } from "./changing-lease.ts";
+import type { FencedLease } from "./changing-lease.ts";
+import { installFence } from "./fence-install.ts";
 import type { LeaseHost } from "./lease-host.ts";
 import { parseWait } from "./request.ts";
 import type { UpgradeOptions } from "./request-api.ts";
@@ -14,10 +16,10 @@ import { UpgradeWish } from "./upgrade-wish.ts";
  */
 export class ModeChanges {
   readonly #host: LeaseHost;
-  readonly #lease: ChangingLease;
+  readonly #lease: FencedLease;
   #before: Promise<unknown> = Promise.resolve();
 
-  constructor(host: LeaseHost, lease: ChangingLease) {
+  constructor(host: LeaseHost, lease: FencedLease) {
     this.#host = host;
     this.#lease = lease;
   }
@@ -80,7 +82,18 @@ export class ModeChanges {
       this.#before = wish.cancelled();
       throw error;
     }
+    if (this.#lease.guard !== undefined) await this.#install(name, this.#lease.guard);
     this.#lease.assertNotOver();
+  }
+
+  /** Without its marks an upgrade is not kept: the lease is shared again, with its new token (L71). */
+  async #install(name: string, guard: Guard): Promise<void> {
+    try {
+      await installFence(this.#host.calls, this.#lease, guard);
+    } catch (error) {
+      await this.#downgrade(name).catch(() => undefined);
+      throw error;
+    }
   }
 
   async #downgrade(name: string): Promise<void> {

@@ -1,3 +1,4 @@
+import type { Guard } from "../fence/guard.ts";
 import type { Duration } from "../core/duration.ts";
 import type { Mode } from "../core/lock/record.ts";
 import type { Denial } from "../core/lock/views.ts";
@@ -20,6 +21,11 @@ export interface TryOptions {
   readonly lockDelay?: Duration | undefined;
   /** Stop renewing after this long; at least the lease length. Default: never. */
   readonly maxHold?: Duration | undefined;
+  /**
+   * A guard of `leasehold/fence` at which the marks of the lease are raised before the call
+   * resolves: from then on nothing older is accepted there (L71). Else `FENCE_INSTALL_FAILED`.
+   */
+  readonly fenceOn?: Guard | undefined;
   /** Ends the call only before it is sent. */
   readonly signal?: AbortSignal | undefined;
   /** Told why, when the answer is null. */
@@ -85,6 +91,8 @@ export interface ResumeOptions {
   readonly renew?: "auto" | "manual" | undefined;
   /** Stop renewing after this long. Default: never. */
   readonly maxHold?: Duration | undefined;
+  /** A guard at which the marks are raised before the call resolves (L71). */
+  readonly fenceOn?: Guard | undefined;
   /** Ends the call only before it is sent. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -102,6 +110,8 @@ export interface AttachOptions {
   readonly renew?: "auto" | "manual" | undefined;
   /** Stop renewing after this long. Default: never. */
   readonly maxHold?: Duration | undefined;
+  /** A guard at which the marks are raised before the call resolves (L71). */
+  readonly fenceOn?: Guard | undefined;
   /** Ends the call only before it is sent. */
   readonly signal?: AbortSignal | undefined;
 }

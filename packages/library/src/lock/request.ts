@@ -6,8 +6,10 @@ import type { Denial } from "../core/lock/views.ts";
 import { checkName, checkNote, checkOwner } from "../core/name.ts";
 import type { DurationMs, Json } from "../core/scalars.ts";
 import { InvalidArgumentError } from "../errors.ts";
+import type { Guard } from "../fence/guard.ts";
 import {
   checkFunction,
+  checkGuard,
   checkInteger,
   checkKnown,
   checkOneOf,
@@ -35,6 +37,7 @@ export interface LockRequest {
   readonly waitMs: DurationMs;
   readonly isRenewed: boolean;
   readonly maxHoldMs: DurationMs | null;
+  readonly guard: Guard | undefined;
   readonly signal: AbortSignal | undefined;
   readonly refused: ((denial: Denial) => void) | undefined;
   /** Places asked for of a semaphore, and how many there are; 0 for a lock. */
@@ -70,7 +73,7 @@ const shapes: Readonly<Record<AcquiringCall, CallShape>> = {
 const modes = ["exclusive", "shared"] as const;
 
 const common = ["lease", "note", "lockDelay", "signal"];
-const ofLease = ["owner", "renew", "maxHold"];
+const ofLease = ["owner", "renew", "maxHold", "fenceOn"];
 const ofName = ["mode", "owners"];
 
 /** Checks the arguments of an acquiring call; nothing is sent before all have passed (L6). */
@@ -166,6 +169,7 @@ function parseTerms(
     waitMs: isTry ? 0 : parseWait(options["wait"]),
     isRenewed: parseRenew(options["renew"]),
     maxHoldMs: parseMaxHold(options["maxHold"], leaseMs),
+    guard: checkGuard(options["fenceOn"]),
     signal: checkSignal(options["signal"]),
     refused: checkFunction("refused", options["refused"] as LockRequest["refused"]),
     permits: 0,
