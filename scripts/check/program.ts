@@ -29,16 +29,22 @@ export function runProgram(
   const program = spawn(command, words, {
     cwd: options.cwd ?? ROOT,
     env: options.env ?? process.env,
-    timeout: options.timeoutMs ?? TIMEOUT_MS_DEFAULT,
-    killSignal: "SIGKILL",
     stdio: ["ignore", "pipe", "pipe"],
   });
+  // A timer of our own: that of spawn outlives a program that could not be started.
+  const timer = setTimeout(() => program.kill("SIGKILL"), options.timeoutMs ?? TIMEOUT_MS_DEFAULT);
   let stdout = "";
   let stderr = "";
   program.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
   program.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
-  program.once("error", reject);
-  program.once("close", (code) => resolve({ code, stdout, stderr }));
+  program.once("error", (error) => {
+    clearTimeout(timer);
+    reject(error);
+  });
+  program.once("close", (code) => {
+    clearTimeout(timer);
+    resolve({ code, stdout, stderr });
+  });
   return promise;
 }
 

@@ -2,7 +2,7 @@ import type { GrantFacts } from "../core/lock/facts.ts";
 import type { MonotonicMs } from "../core/scalars.ts";
 import { SpaceClosedError } from "../errors.ts";
 import { installFence } from "./fence-install.ts";
-import { LeaseHandle, type LeaseTerms } from "./lease-handle.ts";
+import type { LeaseHandle, LeaseTerms } from "./lease-handle.ts";
 import type { LeaseHost } from "./lease-host.ts";
 
 /**

@@ -86,7 +86,7 @@ export class ModeChanges {
     this.#lease.assertNotOver();
   }
 
-  /** Without its marks an upgrade is not kept: the lease is shared again, with its new token (L71). */
+  /** Without its marks an upgrade is not kept: shared again, with its new token (L71). */
   async #install(name: string, guard: Guard): Promise<void> {
     try {
       await installFence(this.#host.calls, this.#lease, guard);

@@ -46,8 +46,10 @@ How the command is stopped:
   before the lock can be granted to anybody else: TERM first, KILL after
   --grace. When the lease cannot be renewed, KILL comes at its end less a
   margin, and TERM a grace before that; the grace is then at most a third of the
-  lease. A watchdog does the same when this process is killed or stopped. What
-  is left of the group when the command ends is ended before the release.
+  lease. A watchdog does the same when this process is stopped. When this
+  process is killed, the command itself is killed with it, without a TERM, and
+  the watchdog ends the rest of the group. What is left of the group when the
+  command ends is ended before the release.
 
   Out of reach are processes that leave the group (setsid, daemons), and
   grandchildren when this process and its watchdog are killed at once. Send
