@@ -148,9 +148,11 @@ function checkLock(record: LockRecord, now: EpochMs): void {
   }
   let number = 0;
   for (const ticket of record.queue) {
+    assert.ok(ticket.number < record.nextTicket, "numbers are given once");
+    // A wish to upgrade stands before all, whatever its number.
+    if (ticket.upgrades !== undefined) continue;
     assert.ok(ticket.number > number, "tickets stand in number order");
     number = ticket.number;
-    assert.ok(ticket.number < record.nextTicket, "numbers are given once");
   }
   assert.ok(record.ended.length <= 4, "at most four ended attempts are remembered");
 }

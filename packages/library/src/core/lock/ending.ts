@@ -37,7 +37,12 @@ function withdrawUnconfirmed(draft: LockDraft): void {
 function dropUpgrades(draft: LockDraft): void {
   const [head] = draft.queue;
   if (head?.upgrades === undefined) return;
-  const lease = draft.grants.find(({ id }) => id === head.upgrades);
-  if (lease !== undefined && isLiveForHolder(lease, draft.now)) return;
+  if (hasLiveLease(draft, head.upgrades)) return;
   removeTicket(draft, { ticket: head, page: null, position: 0 });
+}
+
+/** Whether the lease of an id may still act. */
+export function hasLiveLease(draft: LockDraft, id: string): boolean {
+  const lease = draft.grants.find((grant) => grant.id === id);
+  return lease !== undefined && isLiveForHolder(lease, draft.now);
 }

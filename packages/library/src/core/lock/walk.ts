@@ -3,6 +3,7 @@ import { blockersOf, isAtHolderLimit, isBlocking } from "./blocking.ts";
 import { passOver, placesOf, type Place } from "./batch.ts";
 import type { DecisionDraft } from "./draft.ts";
 import type { LockDraft, Stir } from "./draft.ts";
+import { hasLiveLease } from "./ending.ts";
 import { grantTicket } from "./grant-ticket.ts";
 import { Line } from "./line.ts";
 import { ticketLiveness } from "./presence.ts";
@@ -142,6 +143,10 @@ class Walk {
     if (ticket.number < this.#from && ticket.upgrades === undefined) {
       return ticket.mode === "exclusive" ? "end" : "kept";
     }
+    // A wish to upgrade ends with its lease, also when this very decision has ended that.
+    if (ticket.upgrades !== undefined && !hasLiveLease(this.#lock, ticket.upgrades)) {
+      return this.#passOver(found);
+    }
     const isExclusive = ticket.mode === "exclusive";
     if (!this.#isOfInterest(ticket)) return isExclusive ? "end" : "kept";
     const isOut = isExclusive && (this.#isAnyKept || blockersOf(this.#lock, ticket).length > 0);
@@ -163,8 +168,10 @@ class Walk {
   }
 
   /** Whether it may have become grantable, or keeps back one for whom the walk is made. */
-  #isOfInterest({ id, number, mode, size, limited }: Ticket): boolean {
+  #isOfInterest(ticket: Ticket): boolean {
+    const { id, mode, size, limited } = ticket;
     const { ids, exclusiveTo, sharedTo } = this.#wanted;
+    const number = placeOf(ticket);
     if (this.#stir === "all" || ids.has(id)) return true;
     // Nothing but its death or a bound that was reached before can have left it here.
     if (mode === "shared" && size <= 1) return true;
@@ -175,8 +182,8 @@ class Walk {
   }
 
   /** Whether the death of an exclusive ticket that cannot go would let another in. */
-  #isFollowed({ number }: Ticket): boolean {
-    if (this.#wanted.sharedTo > number) return true;
+  #isFollowed(ticket: Ticket): boolean {
+    if (this.#wanted.sharedTo > placeOf(ticket)) return true;
     return this.#stir === "all" && this.#line.hasFollower;
   }
 
@@ -243,6 +250,11 @@ class Walk {
     this.#lock.stir = "none";
     return "out";
   }
+}
+
+/** A wish to upgrade stands before all tickets, whatever its number (L74). */
+function placeOf({ number, upgrades }: Ticket): number {
+  return upgrades === undefined ? number : 0;
 }
 
 /** Whether a ticket waits that is alive, or could not be judged; dead ones go (L90). */
