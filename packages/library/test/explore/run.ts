@@ -1,5 +1,6 @@
 import { explore } from "./explorer.ts";
 import { production } from "./machine.ts";
+import { reportRun } from "../results/run-result.ts";
 import { longWorlds, smallWorlds } from "./worlds.ts";
 
 /**
@@ -16,10 +17,24 @@ function option(name: string): string | undefined {
 const worlds = process.argv.includes("--long") ? [...smallWorlds, ...longWorlds] : smallWorlds;
 const statesMax = Number(option("states") ?? 10_000_000);
 const wanted = option("world") ?? "";
-for (const world of worlds) {
-  if (!world.name.startsWith(wanted)) continue;
-  const stage = { machine: production, world };
-  const report = explore(stage, { statesMax, isLivenessAsked: true });
-  console.log(JSON.stringify(report));
-  if (report.failure !== null) process.exitCode = 1;
-}
+const reports = worlds
+  .filter((world) => world.name.startsWith(wanted))
+  .map((world) => {
+    const report = explore({ machine: production, world }, { statesMax, isLivenessAsked: true });
+    console.log(JSON.stringify(report));
+    return report;
+  });
+reportRun({
+  run: "explorer",
+  failures: reports.flatMap(({ world, failure }) =>
+    failure === null ? [] : [`${world}: ${failure.broken}`],
+  ),
+  tables: [
+    {
+      name: "worlds",
+      rows: reports.map(({ world, states, edges, depth, seconds, isComplete }) => {
+        return { world, states, edges, depth, seconds, "all states": isComplete };
+      }),
+    },
+  ],
+});
