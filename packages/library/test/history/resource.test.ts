@@ -5,7 +5,7 @@ import { recordResource } from "./record-resource.ts";
 describe("appends under a lock whose holders are stopped longer than their lease", () => {
   const bounds = { processes: 3, stops: 2 } as const;
 
-  test.concurrent("a fence at the resource loses no append and refuses the late ones [I26]", async () => {
+  test.concurrent("a fence at the resource loses no append and refuses the late ones", async () => {
     const report = await recordResource({ ...bounds, guard: "mark" });
     expect(report).toMatchObject({ lost: 0, isInOrder: true, stops: bounds.stops });
     expect(report.refused).toBeGreaterThan(0);

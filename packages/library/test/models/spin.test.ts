@@ -17,7 +17,7 @@ describe("the model of one lock, explored by Spin", { timeout: 120_000 }, () => 
     }
   });
 
-  test.concurrent("the fenced resource takes conflicting writes in token order and refuses no newest holder [I26]", async () => {
+  test.concurrent("the fenced resource takes conflicting writes in token order and refuses no newest holder", async () => {
     using model = await SpinModel.compile(leaseModel, quickBounds.resource, 0);
     const found = await model.verify("assertions");
     expect(found).toMatchObject({ broken: null, isComplete: true });
