@@ -77,6 +77,12 @@ interface Frame {
   next: number;
 }
 
+interface Waiter {
+  /** Null for one that is not placed, because nobody knows whether it happened. */
+  readonly place: number | null;
+  readonly call: AcquireCall;
+}
+
 type Known = Exclude<RecordedCall, { readonly answer: "unknown" }>;
 
 class Search {
@@ -92,7 +98,8 @@ class Search {
   readonly #grants: readonly number[];
   #grantFrom = 0;
   /** Waiting and unknown requests, which excuse refusals. */
-  readonly #waiters: readonly { readonly place: number | null; readonly call: AcquireCall }[];
+  readonly #waiters: readonly Waiter[];
+  readonly #beside = new Map<AcquireCall, readonly Waiter[]>();
   /** The instant from which an unknown call may have ended a grant, by token; 0 for all. */
   readonly #mayEndMs = new Map<number, number>();
   readonly #bounds: SearchBounds;
@@ -126,7 +133,7 @@ class Search {
     const visited = new Set<string>();
     const frames: Frame[] = [];
     let deepest = -1;
-    let stuck: readonly string[] = [];
+    let stuck: readonly number[] = [];
     let placed = 0;
     let state: LockState | undefined = { counter: 0, grants: [] };
     while (visited.size < this.#bounds.configurationsMax) {
@@ -139,7 +146,7 @@ class Search {
         }
         if (placed > deepest) {
           deepest = placed;
-          stuck = this.#open().map((place) => callText(this.#call(place)));
+          stuck = this.#open();
         }
         const key = this.#keyOf(settled);
         const isNew = !visited.has(key);
@@ -160,7 +167,8 @@ class Search {
       const before = frames.at(-1);
       if (before !== undefined) this.#takeBack([before.choices[before.next - 1] as number]);
     }
-    return { isLinearizable: false, configurations: visited.size, stuck };
+    const texts = stuck.map((place) => callText(this.#call(place)));
+    return { isLinearizable: false, configurations: visited.size, stuck: texts };
   }
 
   /** Places the next choice of a frame that is right in its state. */
@@ -198,28 +206,21 @@ class Search {
     return call.answer === "fail" && !isLive;
   }
 
-  /** The calls that may be next: each began before any other that is left has ended. */
-  #choices(): readonly number[] {
-    const firstEndMs = this.#firstEndMs();
-    const choices: number[] = [];
-    const nextGrant = this.#grants[this.#grantFrom];
-    for (let place = this.#from; place < this.#calls.length; place += 1) {
-      const call = this.#call(place);
-      if (call.calledMs > firstEndMs) break;
-      if (this.#isPlaced[place] === 1) continue;
-      if (isGranted(call) && place !== nextGrant) continue;
-      choices.push(place);
-    }
-    return choices;
-  }
-
-  /** The calls that are left and have begun before any of them has ended. */
+  /** The calls that are left and began before any of them has ended. */
   #open(): readonly number[] {
     const firstEndMs = this.#firstEndMs();
-    const places = [...this.#calls.keys()].slice(this.#from);
-    return places.filter(
-      (place) => this.#isPlaced[place] === 0 && this.#call(place).calledMs <= firstEndMs,
-    );
+    const open: number[] = [];
+    for (let place = this.#from; place < this.#calls.length; place += 1) {
+      if (this.#call(place).calledMs > firstEndMs) break;
+      if (this.#isPlaced[place] === 0) open.push(place);
+    }
+    return open;
+  }
+
+  /** The calls that may be next: of all open grants only the one with the lowest token left. */
+  #choices(): readonly number[] {
+    const nextGrant = this.#grants[this.#grantFrom];
+    return this.#open().filter((place) => place === nextGrant || !isGranted(this.#call(place)));
   }
 
   /** The state after a call, or undefined when its answer is wrong there. */
@@ -281,11 +282,25 @@ class Search {
   /** Whether something that conflicts holds, or may wait before it. */
   #isExcused(state: LockState, call: AcquireCall): boolean {
     if (state.grants.some((grant) => conflicts(grant.mode, call.mode))) return true;
-    return this.#waiters.some(({ place, call: waiter }) => {
-      if (waiter === call || !conflicts(waiter.mode, call.mode)) return false;
-      if (waiter.calledMs > call.returnedMs || standsUntil(waiter) < call.calledMs) return false;
-      return place === null || waiter.answer === "fail" || this.#isPlaced[place] === 0;
-    });
+    return this.#waitersBeside(call).some(
+      ({ place, call: waiter }) =>
+        place === null || waiter.answer === "fail" || this.#isPlaced[place] === 0,
+    );
+  }
+
+  /** The waiting requests that may stand in the queue during a call and conflict with it. */
+  #waitersBeside(call: AcquireCall): readonly Waiter[] {
+    const known = this.#beside.get(call);
+    if (known !== undefined) return known;
+    const beside = this.#waiters.filter(
+      ({ call: waiter }) =>
+        waiter !== call &&
+        conflicts(waiter.mode, call.mode) &&
+        waiter.calledMs <= call.returnedMs &&
+        standsUntil(waiter) >= call.calledMs,
+    );
+    this.#beside.set(call, beside);
+    return beside;
   }
 
   #put(place: number): void {

@@ -177,9 +177,11 @@ function falsified(
   calls: readonly RecordedCall[],
 ): Pick<HistoryReport, "wrongAnswers" | "wrongRefused"> {
   const chance = chanceOf(calls.length);
+  const locks = [...Map.groupBy(calls, ({ name }) => name).values()];
   const wrong = wrongAnswers
     .flatMap((how) => Array.from({ length: wrongPerKind }, () => how))
-    .map((how) => withWrongAnswer(calls, how, chance))
+    // Locks are judged each by itself, so it is enough to ask again about the falsified one.
+    .map((how) => withWrongAnswer(locks[Math.floor(chance() * locks.length)] ?? [], how, chance))
     .filter((each) => each !== undefined);
   const refused = wrong.filter((each) => !linearize(each).isLinearizable);
   return { wrongAnswers: wrong.length, wrongRefused: refused.length };
