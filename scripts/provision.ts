@@ -22,6 +22,26 @@ const PROVISIONS: readonly Provision[] = [
     files: ["/usr/bin/faketime"],
     usedBy: "tests that step the wall clock under a running process",
   },
+  {
+    packageName: "spin",
+    files: ["/usr/bin/spin"],
+    usedBy: "the model of one lock",
+  },
+  {
+    packageName: "gcc",
+    files: ["/usr/bin/gcc"],
+    usedBy: "the model of one lock, which Spin turns into C",
+  },
+  {
+    packageName: "libc6-dev",
+    files: ["/usr/include/stdio.h"],
+    usedBy: "the model of one lock, which Spin turns into C",
+  },
+  {
+    packageName: "z3",
+    files: ["/usr/bin/z3"],
+    usedBy: "the proof of the arithmetic of admission",
+  },
 ];
 
 function aptGet(...words: readonly string[]): number {

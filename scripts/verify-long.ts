@@ -1,18 +1,24 @@
 import { spawnSync } from "node:child_process";
 
 /**
- * The long explorations, in the order of what they cost: the explorer in its large worlds, many
- * simulated runs, long histories of real processes. Each prints lines of JSON; the first failure
- * ends the run. `npm run verify:long -- --runs 10000` passes its arguments to the simulation.
+ * The long verifications, in the order of what they cost to be told of a failure: the second
+ * opinions, the explorer and its mutants, many simulated runs, the fenced resource, long histories
+ * of real processes. Each prints lines of JSON and leaves its figures for `npm run verify:report`;
+ * the first failure ends the run. `npm run verify:long -- --runs 10000` passes its arguments to the
+ * simulation.
  */
 const conditions = "--conditions=leasehold-src";
+const tests = "packages/library/test";
 const steps: readonly (readonly string[])[] = [
-  ["packages/library/test/explore/run.ts", "--long"],
+  [`${tests}/models/run.ts`],
+  [`${tests}/explore/run.ts`, "--long"],
+  [`${tests}/explore/kill-mutants.ts`],
   [
-    "packages/library/test/sim/run.ts",
+    `${tests}/sim/run.ts`,
     ...(process.argv.length > 2 ? process.argv.slice(2) : ["--runs", "5000"]),
   ],
-  ["packages/library/test/history/run.ts"],
+  [`${tests}/history/resource-run.ts`],
+  [`${tests}/history/run.ts`, "--processes", "8", "--clients", "100", "--minutes", "10"],
 ];
 for (const [program = "", ...given] of steps) {
   process.stdout.write(`\n${program} ${given.join(" ")}\n`);

@@ -10,6 +10,7 @@ import { checkPackages } from "./packages.ts";
 import { checkSize } from "./size.ts";
 import { checkSpecIds } from "./spec-ids.ts";
 import { checkTypes } from "./type-check.ts";
+import { checkVerification } from "./verification.ts";
 
 /** Every check, in the order in which they run; `types` builds what later ones use. */
 export const CHECKS: readonly Check[] = [
@@ -23,5 +24,6 @@ export const CHECKS: readonly Check[] = [
   { name: "spec-ids", run: checkSpecIds },
   { name: "docs-code", run: checkDocsCode },
   { name: "packages", run: checkPackages },
+  { name: "verification", run: checkVerification },
   { name: "house", run: checkHouse },
 ];

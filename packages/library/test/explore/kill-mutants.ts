@@ -6,6 +6,7 @@ import { machineOf } from "./mutant-machine.ts";
 import type { Mutant } from "./mutant.ts";
 import { mutants } from "./mutants.ts";
 import { smallWorlds } from "./worlds.ts";
+import { reportRun } from "../results/run-result.ts";
 
 /**
  * Runs every mutant until an invariant kills it, and compares the kill table with the stored one by
@@ -75,5 +76,12 @@ if (process.argv.includes("--write")) {
     problems.push(`the kill table has changed; stored: ${pairs(stored)}; now: ${pairs(kills)}`);
   }
 }
-console.log(JSON.stringify({ mutants: mutants.length, killed: kills.length, problems }, null, 2));
-if (problems.length > 0) process.exitCode = 1;
+if (only === undefined) {
+  const rows = kills.map(({ mutant, what, invariant, world, states, traceLength }) => {
+    return { mutant, what, invariant, world, states, "steps of the trace": traceLength };
+  });
+  reportRun({ run: "mutants", failures: problems, tables: [{ name: "mutants", rows }] });
+} else if (problems.length > 0) {
+  console.log(problems.join("\n"));
+  process.exitCode = 1;
+}

@@ -1,6 +1,7 @@
 import { explore } from "./explorer.ts";
 import { exploreFence, fenceWorld } from "./fence-world.ts";
 import { production } from "./machine.ts";
+import { reportRun } from "../results/run-result.ts";
 import { longWorlds, smallWorlds } from "./worlds.ts";
 
 /**
@@ -17,15 +18,31 @@ function option(name: string): string | undefined {
 const worlds = process.argv.includes("--long") ? [...smallWorlds, ...longWorlds] : smallWorlds;
 const statesMax = Number(option("states") ?? 10_000_000);
 const wanted = option("world") ?? "";
-if (fenceWorld.startsWith(wanted)) {
-  const report = exploreFence(production);
-  console.log(JSON.stringify(report));
-  if (report.failure !== null) process.exitCode = 1;
-}
-for (const world of worlds) {
-  if (!world.name.startsWith(wanted)) continue;
-  const stage = { machine: production, world };
-  const report = explore(stage, { statesMax, isLivenessAsked: true });
-  console.log(JSON.stringify(report));
-  if (report.failure !== null) process.exitCode = 1;
-}
+const explorations = [
+  ...worlds.map((world) => ({
+    name: world.name,
+    run: () => explore({ machine: production, world }, { statesMax, isLivenessAsked: true }),
+  })),
+  { name: fenceWorld, run: () => exploreFence(production) },
+];
+const reports = explorations
+  .filter(({ name }) => name.startsWith(wanted))
+  .map(({ run }) => {
+    const report = run();
+    console.log(JSON.stringify(report));
+    return report;
+  });
+reportRun({
+  run: "explorer",
+  failures: reports.flatMap(({ world, failure }) =>
+    failure === null ? [] : [`${world}: ${failure.broken}`],
+  ),
+  tables: [
+    {
+      name: "worlds",
+      rows: reports.map(({ world, states, edges, depth, seconds, isComplete }) => {
+        return { world, states, edges, depth, seconds, "all states": isComplete };
+      }),
+    },
+  ],
+});

@@ -7,18 +7,21 @@ const known = new Set(["LOCK_WAIT_TIMEOUT", "LEASE_LOST", "ENGINE_UNAVAILABLE", 
 
 function expectSound(report: HistoryReport): void {
   expect(report.breaks).toEqual([]);
+  expect(report.stuck).toEqual([]);
   // Nothing is thrown from a timer or left unhandled, whatever happens to a process.
   expect(report.unhandled).toEqual([]);
   expect(Object.keys(report.errors).filter((code) => !known.has(code))).toEqual([]);
 }
 
 describe("histories of real processes on one SQLite file", { timeout: 90_000 }, () => {
-  test("killed and stopped longer than the lease: tokens in order [LS63] [LS73] [L36] [L48] [L49] [L50] [I1] [I2] [I9] [I32]", async () => {
-    const report = await recordHistory({ processes: 4, seconds: 7, seed: 1 });
+  test("killed, stopped longer than the lease, under a calendar that jumps: tokens in order, calls linearizable [LS63] [LS73] [L36] [L48] [L49] [L50] [L53] [I1] [I2] [I9] [I32]", async () => {
+    const report = await recordHistory({ processes: 4, seconds: 8, seed: 1, hasShifts: true });
     expectSound(report);
     expect(report.grants).toBeGreaterThan(10);
     expect(report.kills).toBeGreaterThan(0);
     expect(report.stops).toBeGreaterThan(0);
+    expect(report.shifts).toBeGreaterThan(0);
+    expect(report.unknown).toBeGreaterThan(0);
     expect(report.finished).toBeGreaterThanOrEqual(4);
   });
 

@@ -1,6 +1,6 @@
 import { conflicts } from "../../src/core/lock/validity.ts";
 import type { Mode } from "../../src/core/lock/record.ts";
-import type { HistoryLine } from "./history-line.ts";
+import type { RecordedCall } from "./recorded-call.ts";
 
 /** One grant, from the call that got it to the last instant at which its holder was vouched for. */
 export interface RecordedGrant {
@@ -12,24 +12,43 @@ export interface RecordedGrant {
   readonly lastHeldMs: number;
 }
 
-/** Puts the lines of all processes together, grant by grant. */
-export function grantsOf(lines: readonly HistoryLine[]): readonly RecordedGrant[] {
+/** An instant at which a holder was vouched for. */
+export interface Sight {
+  readonly name: string;
+  readonly token: number;
+  readonly atMs: number;
+}
+
+/**
+ * Puts calls and sights of all processes together, grant by grant. A grant that was forced to its
+ * end is vouched for by nobody: its holder hears of the end only later (L111).
+ */
+export function grantsOf(
+  calls: readonly RecordedCall[],
+  sights: readonly Sight[],
+): readonly RecordedGrant[] {
+  const forces = calls.filter((call) => call.do === "force");
   const grants = new Map<string, RecordedGrant>();
-  for (const line of lines) {
-    if (line.kind === "granted") {
-      const { name, token, mode, askedMs, atMs } = line;
-      const key = `${name}/${token}`;
-      if (grants.has(key)) throw new Error(`token ${key} was given out twice [I1]`);
-      // Told of is not yet vouched for: that is what the first look says.
-      grants.set(key, { name, token, mode, askedMs, grantedMs: atMs, lastHeldMs: -Infinity });
-    }
+  for (const call of calls) {
+    if (call.do !== "acquire" || call.answer !== "ok") continue;
+    const { name, token, mode, calledMs: askedMs, returnedMs: grantedMs } = call;
+    const key = `${name}/${token}`;
+    if (grants.has(key)) throw new Error(`token ${key} was given out twice [I1]`);
+    // Told of is not yet vouched for: that is what the first look says.
+    grants.set(key, { name, token, mode, askedMs, grantedMs, lastHeldMs: -Infinity });
   }
-  for (const line of lines) {
-    if (line.kind !== "still") continue;
-    const key = `${line.name}/${line.token}`;
+  for (const { name, token, atMs } of sights) {
+    const key = `${name}/${token}`;
     const grant = grants.get(key);
     if (grant === undefined) throw new Error(`${key} was held and never granted [I2]`);
-    grants.set(key, { ...grant, lastHeldMs: Math.max(grant.lastHeldMs, line.atMs) });
+    const isForced = forces.some(
+      (force) =>
+        force.name === name &&
+        force.calledMs < atMs &&
+        (force.answer === "ok" ? force.ended.includes(token) : force.calledMs > grant.askedMs),
+    );
+    if (isForced) continue;
+    grants.set(key, { ...grant, lastHeldMs: Math.max(grant.lastHeldMs, atMs) });
   }
   return [...grants.values()];
 }

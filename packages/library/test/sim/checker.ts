@@ -113,10 +113,15 @@ export class Checker {
 
   #noteEnds(name: string, old: LockRecord | undefined, record: LockRecord): void {
     const known = new Set(old?.ended.map(({ id, how }) => `${id}${how}`));
+    const left = new Set(record.grants.map(({ token }) => token));
+    const gone = (old?.grants ?? []).filter(({ token }) => !left.has(token));
     for (const { id, how, token } of record.ended) {
       if (known.has(`${id}${how}`)) continue;
       this.note(how);
       if (how === "forced" || how === "superseded") this.#excused.add(`${name}/${token}`);
+      // A record remembers its newest ends only. When one command forces more, the others are
+      // known by being gone.
+      if (how === "forced") for (const each of gone) this.#excused.add(`${name}/${each.token}`);
     }
   }
 }

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 
+import { reportRun } from "../results/run-result.ts";
 import { simulate } from "./simulate.ts";
 
 /**
@@ -29,5 +30,17 @@ for (let seed = from; seed < from + runs; seed += 1) {
   process.stdout.write(`seed ${seed}: ${report.violations.slice(0, 3).join("; ")}\n`);
 }
 const seconds = Math.round((performance.now() - startMs) / 1_000);
-process.stdout.write(`${JSON.stringify({ runs, failed, commits, grants, seconds, rare })}\n`);
-process.exitCode = failed.length === 0 ? 0 : 1;
+reportRun({
+  run: "simulation",
+  failures: failed.map((seed) => `seed ${seed}`),
+  tables: [
+    {
+      name: "runs",
+      rows: [{ runs, seeds: `${from} to ${from + runs - 1}`, commits, grants, seconds }],
+    },
+    {
+      name: "rare events",
+      rows: Object.entries(rare).map(([event, times]) => ({ event, times })),
+    },
+  ],
+});
