@@ -366,11 +366,20 @@ function clip(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most)}… (${text.length} characters)`;
 }
 
+/** The last instant that a `Date` can stand for, in ms. */
+const instantMost = 8.64e15;
+
+/** An instant of engine time for people; a damaged one must not throw while an error is made. */
+export function showInstant(instant: number): string {
+  const isDate = Number.isFinite(instant) && Math.abs(instant) <= instantMost;
+  return isDate ? new Date(instant).toISOString() : `${instant} ms`;
+}
+
 function showDenial(denial: Denial): string {
   const [holder] = denial.holders;
   const queue = denial.position === null ? "" : `, ${denial.position} before it in the queue`;
   if (holder === undefined) return `${denial.depth} tickets wait for it${queue}`;
-  const until = denial.until === null ? "" : ` until ${new Date(denial.until).toISOString()}`;
-  const since = new Date(holder.since).toISOString();
+  const until = denial.until === null ? "" : ` until ${showInstant(denial.until)}`;
+  const since = showInstant(holder.since);
   return `held by ${holder.owner} with token ${holder.token} since ${since}${until}${queue}`;
 }

@@ -8,6 +8,7 @@ import {
   LockWaitTimeoutError,
   SpaceClosedError,
 } from "../errors.ts";
+import type { EventHub } from "./events.ts";
 import { handLease } from "./hand-lease.ts";
 import { LeaseHandle } from "./lease-handle.ts";
 import type { LeaseKeeper } from "./lease-keeper.ts";
@@ -149,7 +150,7 @@ export class Acquiring {
 
   #refuse(request: LockRequest, denial: Denial): null {
     this.#room.context.events.emit("refused", { name: request.name, denial });
-    request.refused?.(denial);
+    tellRefusal(this.#room.context.events, request, denial);
     return null;
   }
 
@@ -164,6 +165,20 @@ export class Acquiring {
 
   #waitedMs(startMs: MonotonicMs): number {
     return Math.ceil(this.#room.context.clock.monotonicMs() - startMs);
+  }
+}
+
+/** What the caller's function throws, or rejects with, changes no answer (L50). */
+function tellRefusal(events: EventHub, { refused }: LockRequest, denial: Denial): void {
+  if (refused === undefined) return;
+  const during = "telling of a refusal";
+  try {
+    const returned: unknown = refused(denial);
+    if (returned instanceof Promise) {
+      returned.catch((error: unknown) => events.fail(error, during));
+    }
+  } catch (error) {
+    events.fail(error, during);
   }
 }
 

@@ -108,15 +108,11 @@ export class LockRoom {
     return this.#calls.once(keys, (snapshot) => decideLook(snapshot, command), { deadlineMs });
   }
 
-  /** The own tickets with the lowest numbers; waiters enter in the order of their tickets. */
+  /** The own tickets with the lowest numbers; a retried one enters after those behind it. */
   #frontTickets(): readonly TicketRef[] {
-    const tickets: TicketRef[] = [];
-    for (const { ticket } of this.#waiters.values()) {
-      if (ticket === null) continue;
-      tickets.push(ticket);
-      if (tickets.length >= ticketsPerLook) break;
-    }
-    return tickets;
+    const tickets = [...this.#waiters.values()].flatMap(({ ticket }) => ticket ?? []);
+    tickets.sort((one, other) => one.number - other.number);
+    return tickets.slice(0, ticketsPerLook);
   }
 
   #looked({ outcome, sentAtMs }: Answered<Outcome<LookResult>>): void {
@@ -132,7 +128,9 @@ export class LockRoom {
     if (this.#isClosed || this.#waiters.size === 0) return;
     const { denial, expectedEnd } = outcome.result;
     if (denial !== null) this.#tellWaiters(denial);
-    if (this.#isLookDue || outcome.more) return this.lookNow();
+    // Behind tickets that were settled others may have been granted with them.
+    const isFull = outcome.result.answers.length > 0 && this.#waiters.size >= ticketsPerLook / 2;
+    if (this.#isLookDue || outcome.more || isFull) return this.lookNow();
     this.#plan(expectedEnd, outcome.now, denial?.position ?? 0);
   }
 

@@ -52,11 +52,14 @@ export class LockWish implements Wish {
 
   command({ id, isRepeat, waitMs }: Attempted): AcquireCommand {
     const { items, kind, note, value, leaseMs, lockDelayMs, permits, limit } = this.#request;
-    const [first, ...also] = items;
+    const [{ name, mode }] = items;
+    const isOfSemaphore = this.#request.part === "semaphore";
+    // Member by member, in one shape: this runs once in every acquiring call.
     return {
       scope: this.scope,
-      ...first,
-      also: also.length === 0 ? undefined : also,
+      name,
+      mode,
+      also: items.length === 1 ? undefined : items.slice(1),
       id,
       kind,
       owner: this.#owner,
@@ -66,7 +69,8 @@ export class LockWish implements Wish {
       lockDelayMs,
       waitMs,
       isRepeat,
-      ...(this.#request.part === "semaphore" ? { permits, limit } : {}),
+      permits: isOfSemaphore ? permits : undefined,
+      limit: isOfSemaphore ? limit : undefined,
     };
   }
 

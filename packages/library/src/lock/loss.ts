@@ -1,7 +1,7 @@
 import { encodeKey, orderedNumber } from "../core/key.ts";
 import { decodeAudit } from "../core/lock/codec.ts";
 import type { LostResult } from "../core/lock/renew.ts";
-import type { Actor, AuditEntry, AuditKind } from "../core/lock/record.ts";
+import type { Actor, AuditEntry, AuditKind, AuditRecord } from "../core/lock/record.ts";
 import type { LossReason } from "../errors.ts";
 import type { LeaseHost } from "./lease-host.ts";
 
@@ -35,12 +35,16 @@ export async function findEnd(
   try {
     const prefix = ["audit", scope.namespace, "lock", name];
     // One record may tell of several ends, under the key of the lowest token (L112).
+    // Its own records first: with all changes recorded, a thousand may lie between.
+    const near = [...prefix, orderedNumber(token)];
+    const own = await calls.scan(near, { limit: auditsReadMax });
     const from = orderedNumber(Math.max(0, token - scope.holdersMax));
     const request = { limit: auditsReadMax, after: encodeKey([...prefix, from]) };
-    const page = await calls.scan(prefix, request);
+    const isOwn = own.records.some(({ key, value }) => isTold(decodeAudit(key, value), token));
+    const page = isOwn ? own : await calls.scan(prefix, request);
     for (const { key, value } of page.records) {
       const record = decodeAudit(key, value);
-      const entry = [record, ...(record.also ?? [])].find((each) => isEndOf(each, token));
+      const entry = endIn(record, token);
       if (entry === undefined) continue;
       const by = entry.by === undefined ? undefined : showActor(entry.by);
       return { reason: reasonOf(entry.kind), by, why: entry.reason };
@@ -53,6 +57,14 @@ export async function findEnd(
 
 export function showActor(actor: Actor): string {
   return `${actor.app === undefined ? "" : `${actor.app} at `}${actor.host}/${actor.pid}`;
+}
+
+function endIn(record: AuditRecord, token: number): AuditEntry | undefined {
+  return [record, ...(record.also ?? [])].find((each) => isEndOf(each, token));
+}
+
+function isTold(record: AuditRecord, token: number): boolean {
+  return endIn(record, token) !== undefined;
 }
 
 const isNoEnd: ReadonlySet<AuditKind> = new Set([

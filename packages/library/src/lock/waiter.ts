@@ -169,7 +169,12 @@ export class Waiter {
 
   #take(step: AttemptStep): void {
     this.facts = step.facts;
-    this.#perform(step.action);
+    try {
+      this.#perform(step.action);
+    } catch (error) {
+      // Nothing may keep a call from settling (I18).
+      this.#fail(error);
+    }
   }
 
   #perform(action: AttemptAction): void {

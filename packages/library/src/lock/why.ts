@@ -1,5 +1,6 @@
 import type { LockOutlook } from "../core/lock/status.ts";
 import type { HolderView, LockStatus } from "../core/lock/views.ts";
+import { showInstant } from "../errors.ts";
 import { showActor } from "./loss.ts";
 import type { Explanation } from "./views-api.ts";
 
@@ -33,5 +34,5 @@ function queueSentence({ depth, queue }: LockStatus): string {
 }
 
 function iso(instant: number): string {
-  return new Date(instant).toISOString();
+  return showInstant(instant);
 }

@@ -13,7 +13,7 @@ import { addNewGrant, wishOf } from "./new-grant.ts";
 import { grantOf, settleOwnGrants } from "./own-grant.ts";
 import { purgeDead } from "./purge.ts";
 import { findTicket } from "./queue.ts";
-import type { How, Mode } from "./record.ts";
+import type { Grant, How, Mode } from "./record.ts";
 import { finish } from "./settle.ts";
 import type { Denial } from "./views.ts";
 import { newcomer, walkAll, walkLock } from "./walk.ts";
@@ -102,9 +102,10 @@ function decideNew(asking: Asking): Decision<Outcome<AcquireResult>> {
 function advanceFor({ command, decision, items, locks }: Asking): Needs | undefined {
   for (const lock of locks) endOver(lock);
   const isOfSemaphore = command.permits !== undefined;
-  for (const [index, lock] of locks.entries()) {
+  for (let index = 0; index < locks.length; index += 1) {
     const { mode } = items[index] as AskedItem;
-    const needs = walkLock(lock, newcomer(isOfSemaphore ? "exclusive" : mode));
+    const wanted = newcomer(isOfSemaphore ? "exclusive" : mode);
+    const needs = walkLock(locks[index] as LockDraft, wanted);
     if (needs !== undefined) return needs;
   }
   return walkAll(decision);
@@ -135,11 +136,13 @@ function grantAll({ command, items, locks }: Asking): GrantFacts {
 
 /** The facts of the grant, when the walk has just made it for this attempt. */
 function grantsOf({ command, locks }: Asking): GrantFacts | undefined {
-  const parts = locks.flatMap((lock) => {
+  const parts: { readonly name: string; readonly grant: Grant }[] = [];
+  for (const lock of locks) {
     const grant = grantOf(lock, command.id);
-    return grant === undefined ? [] : [{ name: lock.name, grant }];
-  });
-  return parts.length === locks.length ? batchFacts(parts) : undefined;
+    if (grant === undefined) return undefined;
+    parts.push({ name: lock.name, grant });
+  }
+  return batchFacts(parts);
 }
 
 /**

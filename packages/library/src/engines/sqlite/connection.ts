@@ -67,6 +67,7 @@ export class Connection {
   readonly #database: DatabaseSync;
   readonly #path: string;
   readonly #identity: string;
+  #logIdentity: string | undefined;
   readonly #time: HostTime;
   #nextRevision = 1;
   #lastRevision = 0;
@@ -98,9 +99,16 @@ export class Connection {
     return Math.floor(this.originMs + this.#time.monotonicMs());
   }
 
-  /** Whether the file that this connection writes to still stands at its path. */
+  /**
+   * Whether the files that this connection writes to still stand at their paths: the store, and the
+   * log beside it, which holds what was committed last. The log stays as long as anybody has the
+   * store open.
+   */
   isInPlace(): boolean {
-    return fileIdentity(this.#path) === this.#identity;
+    if (fileIdentity(this.#path) !== this.#identity) return false;
+    const log = fileIdentity(`${this.#path}-wal`);
+    if (this.#logIdentity === undefined) this.#logIdentity = log;
+    return log === this.#logIdentity;
   }
 
   /** A revision that no content of any record ever had. Inside a writing transaction. */
