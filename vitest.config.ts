@@ -12,8 +12,7 @@ export default defineConfig({
     reporters: ["default", "./scripts/closing-line.ts"],
     pool: "forks",
     maxWorkers: 2,
-    // Far above what any test takes alone: a busy machine is no failure.
-    testTimeout: 120_000,
+    testTimeout: 30_000,
     coverage: { provider: "v8", include: ["packages/*/src/**"] },
     // Two groups, one after the other: the house checks keep both cores busy, and tests with
     // real timers and processes must not share the machine with a compiler.

@@ -55,9 +55,10 @@ export async function open(url: string, options: OpenOptions = {}): Promise<Spac
  * takes the engine over: closing the space closes it.
  */
 export async function openOn(engine: Engine, options: SpaceOptions = {}): Promise<Space> {
-  const { clock, entropy } = timeAndChance(options);
   const host = { name: hostname(), pid: process.pid };
   try {
+    checkKnown("options", options, optionNames, "openOn");
+    const { clock, entropy } = timeAndChance(options);
     return await openSpace({ engine, clock, entropy, host }, options);
   } catch (error) {
     // The first error is the one to tell.

@@ -36,6 +36,8 @@ export class LockRoom {
   readonly #scope: LockScope;
   readonly #name: string;
   readonly #waiters: Map<string, Waiter> = new Map();
+  /** The highest ticket number that has entered. */
+  #highest = -1;
   #timer: QueuedTimer | undefined;
   #timerAtMs: MonotonicMs = Infinity;
   #isLooking = false;
@@ -59,14 +61,14 @@ export class LockRoom {
     waiter: Waiter,
     news: { readonly expectedEnd: EpochMs | null; readonly now: EpochMs },
   ): void {
-    this.#waiters.set(waiter.id, waiter);
+    this.#add(waiter);
     const position = waiter.facts.denial?.position ?? 0;
     this.#plan(news.expectedEnd, news.now, position);
   }
 
   /** Takes a waiter in without planning a look. */
   take(waiter: Waiter): void {
-    this.#waiters.set(waiter.id, waiter);
+    this.#add(waiter);
   }
 
   leave(waiter: Waiter): void {
@@ -108,11 +110,33 @@ export class LockRoom {
     return this.#calls.once(keys, (snapshot) => decideLook(snapshot, command), { deadlineMs });
   }
 
-  /** The own tickets with the lowest numbers; a retried one enters after those behind it. */
+  /** The own tickets with the lowest numbers. */
   #frontTickets(): readonly TicketRef[] {
-    const tickets = [...this.#waiters.values()].flatMap(({ ticket }) => ticket ?? []);
-    tickets.sort((one, other) => one.number - other.number);
-    return tickets.slice(0, ticketsPerLook);
+    const tickets: TicketRef[] = [];
+    for (const { ticket } of this.#waiters.values()) {
+      if (ticket === null) continue;
+      tickets.push(ticket);
+      if (tickets.length >= ticketsPerLook) break;
+    }
+    return tickets;
+  }
+
+  /**
+   * Keeps the waiters in the order of their tickets. They enter in it, but for those whose first
+   * answer was lost, and those that come from another lock of their batch.
+   */
+  #add(waiter: Waiter): void {
+    this.#waiters.set(waiter.id, waiter);
+    const number = numberOf(waiter);
+    if (number >= this.#highest) {
+      this.#highest = number;
+      return;
+    }
+    const all = [...this.#waiters].toSorted(
+      ([, one], [, other]) => numberOf(one) - numberOf(other),
+    );
+    this.#waiters.clear();
+    for (const [id, each] of all) this.#waiters.set(id, each);
   }
 
   #looked({ outcome, sentAtMs }: Answered<Outcome<LookResult>>): void {
@@ -176,4 +200,8 @@ export class LockRoom {
     };
     this.#timer = this.#context.timers.schedule(atMs, onTime, { referenced: true });
   }
+}
+
+function numberOf({ ticket }: Waiter): number {
+  return ticket?.number ?? Infinity;
 }

@@ -6,9 +6,8 @@ import type { GrantFacts } from "../core/lock/facts.ts";
 import { lockKey } from "../core/lock/keys.ts";
 import type { TicketRef } from "../core/lock/look.ts";
 import type { Outcome } from "../core/lock/outcome.ts";
-import type { Mode } from "../core/lock/record.ts";
 import type { LockScope } from "../core/lock/scope.ts";
-import type { DurationMs, MonotonicMs } from "../core/scalars.ts";
+import type { MonotonicMs } from "../core/scalars.ts";
 import type { Background } from "./background.ts";
 import { deadlineOf } from "./lease-state.ts";
 import type { LockRequest } from "./request.ts";
@@ -40,10 +39,6 @@ export class LockWish implements Wish {
     const { namespace, part } = this.scope;
     this.names = request.items.map(({ name }) => name);
     this.keys = this.names.map((name) => lockKey(namespace, name, part));
-  }
-
-  get leaseMs(): DurationMs {
-    return this.#request.leaseMs;
   }
 
   get limit(): number {
@@ -80,17 +75,14 @@ export class LockWish implements Wish {
   }
 
   ticketOn(name: string, id: string, number: number): TicketRef {
-    const mode = this.modeOn(name);
+    const { items } = this.#request;
+    const { mode } = items.find((item) => item.name === name) ?? items[0];
     return this.names.length === 1 ? { id, number, mode } : { id, number, mode, names: this.names };
   }
 
-  modeOn(name: string): Mode {
-    const { items } = this.#request;
-    return (items.find((item) => item.name === name) ?? items[0]).mode;
-  }
-
   cancel({ id, number }: KnownTicket): void {
-    const { names, scope, leaseMs } = this;
+    const { names, scope } = this;
+    const { leaseMs } = this.#request;
     this.#background.cancel({ scope, names, id, number, leaseMs });
   }
 

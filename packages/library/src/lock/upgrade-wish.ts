@@ -13,7 +13,7 @@ import {
   type UpgradeCommand,
   type UpgradeResult,
 } from "../core/lock/upgrade.ts";
-import { LockWaitTimeoutError, UpgradeConflictError } from "../errors.ts";
+import { EngineUnavailableError, LockWaitTimeoutError, UpgradeConflictError } from "../errors.ts";
 import type { LeaseHost } from "./lease-host.ts";
 import type { ChangingLease } from "./changing-lease.ts";
 import { Waiter } from "./waiter.ts";
@@ -40,11 +40,6 @@ export class UpgradeWish implements Wish {
     this.names = [name];
     this.keys = [lockKey(this.scope.namespace, name, this.scope.part)];
     this.#token = lease.entries.of(name).token;
-  }
-
-  /** How long an upgrade lives that nobody takes: as long as its lease. */
-  get leaseMs(): DurationMs {
-    return this.#lease.leaseMs;
   }
 
   /** Waits for the upgrade, or asks once when there is no time to wait. */
@@ -76,7 +71,8 @@ export class UpgradeWish implements Wish {
     const { background, calls, context } = this.#host.room;
     const { name, scope } = this;
     const command = { ...this.#fixed(), attempt: id, change: this.#lease.takeChange() };
-    const lastsMs = this.leaseMs + context.config.callTimeoutMs;
+    // An upgrade that nobody takes lives as long as its lease.
+    const lastsMs = this.#lease.leaseMs + context.config.callTimeoutMs;
     const deadlineMs = context.clock.monotonicMs() + lastsMs;
     const cancelling = background.hold(
       calls.untilAnswered(this.keys, (snapshot) => decideCancelUpgrade(snapshot, command), {
@@ -108,8 +104,8 @@ export class UpgradeWish implements Wish {
     const { calls, context } = this.#host.room;
     const id = context.entropy.id();
     const deadlineMs = calls.deadlineMs();
-    // Bounded by the deadline: a renewal may have overtaken the wish.
-    for (;;) {
+    // A renewal may have overtaken the wish: then it is asked anew.
+    while (context.clock.monotonicMs() < deadlineMs) {
       let command = this.#command({ id, isRepeat: false, waitMs: 0 });
       // oxlint-disable-next-line no-await-in-loop -- each turn depends on the one before
       const { outcome } = await calls.untilAnswered(
@@ -127,6 +123,8 @@ export class UpgradeWish implements Wish {
       if (result.kind === "conflict") throw new UpgradeConflictError(this.name, result.other);
       if (result.kind === "refused") throw new LockWaitTimeoutError(result.denial, 0);
     }
+    const facts = { outcome: "none", isTransient: true } as const;
+    throw new EngineUnavailableError(context.engine.capabilities.engine, "no verdict", facts);
   }
 
   #answerOf(result: UpgradeResult): AskResult {
@@ -153,9 +151,5 @@ export class UpgradeWish implements Wish {
 
   #fixed(): Pick<UpgradeCommand, "scope" | "name" | "id" | "token"> {
     return { scope: this.scope, name: this.name, id: this.#lease.leaseId, token: this.#token };
-  }
-
-  modeOn(): "exclusive" {
-    return "exclusive";
   }
 }

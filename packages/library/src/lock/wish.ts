@@ -4,7 +4,6 @@ import type { AcquireResult } from "../core/lock/acquire.ts";
 import type { GrantFacts } from "../core/lock/facts.ts";
 import type { TicketRef } from "../core/lock/look.ts";
 import type { Outcome } from "../core/lock/outcome.ts";
-import type { Mode } from "../core/lock/record.ts";
 import type { LockScope } from "../core/lock/scope.ts";
 import type { DurationMs, MonotonicMs } from "../core/scalars.ts";
 import type { LeaseholdError } from "../errors.ts";
@@ -39,13 +38,10 @@ export interface Wish {
   readonly keys: readonly RecordKey[];
   /** The names of all its locks, in the order in which they were asked for. */
   readonly names: readonly string[];
-  /** How long a grant lives that nobody takes. */
-  readonly leaseMs: DurationMs;
   readonly limit: number;
   ask(attempt: Attempted): (snapshot: Snapshot) => Decision<Outcome<AskResult>>;
   /** The ticket as a look at one of the locks names it. */
   ticketOn(name: string, id: string, number: number): TicketRef;
-  modeOn(name: string): Mode;
   /** Gives an attempt up in the background. */
   cancel(ticket: KnownTicket): void;
   /** Whether a grant is over for its holder before the holder has heard of it. */

@@ -169,7 +169,7 @@ scenario("LS85 finished calls leave no timer and no listener [L122]", async (wor
   await first.release();
   await world.clock.advance(1_000);
   const timers = world.clock.timerCount;
-  const count = world.engine === "memory" ? 40_000 : 4_000;
+  const count = world.engine === "memory" ? 100_000 : 10_000;
   const perTurn = 1_000;
   const stop = new AbortController();
   for (let from = 0; from < count; from += perTurn) {
